@@ -3,13 +3,10 @@
 //! The fence binds every new hold before the lower capacity is recorded, including those decided by a server that still
 //! reads the old capacity.
 
-use crate::command::{Attempt, Decision, Stop};
+use crate::command::{Decision, Stop};
 use crate::time::{Span, Timestamp};
 use crate::unit::{CapacityFence, Resource};
 use crate::working_set::WorkingSet;
-
-/// Attempt of a command that was prepared without a fence.
-pub const NO_FENCE: Attempt = Attempt(0);
 
 /// Lifetime of a fence, in case the server that set it fails before recording.
 const FENCE_TTL: Span = Span::from_secs(60);
@@ -25,32 +22,31 @@ pub fn check_unfenced(rows: &mut WorkingSet, resource: Resource, now: Timestamp)
 
 /// Sets a fence: new holds may claim up to `capacity` only. The caller has checked with [`check_unfenced`] that the
 /// resource has none.
-pub fn set(rows: &mut WorkingSet, resource: Resource, capacity: u32, now: Timestamp) -> Attempt {
+pub fn set(rows: &mut WorkingSet, resource: Resource, capacity: u32, now: Timestamp) -> CapacityFence {
     let fence = CapacityFence { capacity, ends_at: now + FENCE_TTL };
     rows.fences.put(resource, fence);
-    attempt_of(fence)
+    fence
 }
 
 /// Returns the capacity of the attempt's own fence, which may be recorded if the fence outlasts the commit. Otherwise
 /// the attempt took too long, or the capacity to record was not prepared: prepare again.
-pub fn fenced_capacity(rows: &mut WorkingSet, resource: Resource, attempt: Attempt, now: Timestamp) -> Decision<u32> {
+pub fn fenced_capacity(
+    rows: &mut WorkingSet,
+    resource: Resource,
+    own: Option<CapacityFence>,
+    now: Timestamp,
+) -> Decision<u32> {
     let fence = rows.fences.get(&resource)?.copied();
-    let binds = |fence: &CapacityFence| attempt_of(*fence) == attempt && fence.ends_at > now + RECORD_WITHIN;
-    match fence.filter(binds) {
-        Some(fence) if attempt != NO_FENCE => Ok(fence.capacity),
-        Some(_) | None => Err(Stop::Retry),
+    match fence.filter(|fence| own == Some(*fence) && fence.ends_at > now + RECORD_WITHIN) {
+        Some(fence) => Ok(fence.capacity),
+        None => Err(Stop::Retry),
     }
 }
 
 /// Removes the fence of this attempt; a fence of another attempt stays.
-pub fn remove(rows: &mut WorkingSet, resource: Resource, attempt: Attempt) -> Decision<()> {
-    if attempt != NO_FENCE && rows.fences.get(&resource)?.is_some_and(|fence| attempt_of(*fence) == attempt) {
+pub fn remove(rows: &mut WorkingSet, resource: Resource, own: Option<CapacityFence>) -> Decision<()> {
+    if own.is_some() && rows.fences.get(&resource)?.copied() == own {
         rows.fences.delete(resource);
     }
     Ok(())
-}
-
-/// Derives the attempt from the end of its fence.
-fn attempt_of(fence: CapacityFence) -> Attempt {
-    Attempt(fence.ends_at.as_millis() as u32 | 1)
 }

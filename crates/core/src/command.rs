@@ -18,41 +18,18 @@ use crate::working_set::WorkingSet;
 /// its arguments only. If it stops, the caller rolls back its writes ([`WorkingSet::attempt`]).
 ///
 /// Where live and durable rows lie in two stores, no commit covers both. A command that writes both then runs as a
-/// two-phase commit with three steps, each a commit of its own: [`prepare`](Self::prepare), [`record`](Self::record),
-/// [`finish`](Self::finish). The commit of `record` decides the outcome, even if `finish` fails.
-pub trait Command: Send + 'static {
+/// two-phase commit, see [`TwoPhase`].
+pub trait Command: Sized + Send + 'static {
     type Outcome: Send + 'static;
 
     /// Name in metrics and logs.
     const NAME: &'static str;
 
-    /// Rows that the command may write. It may read any.
-    const WRITES: Writes;
+    /// Rows that the command may write: [`writes::Live`], [`writes::Durable`] or [`writes::Both`]. It may read any.
+    type Writes: WriteMode<Self>;
 
     /// Decides the command as a whole, in one commit.
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Self::Outcome>;
-
-    /// First step, live rows only: ensures that the record stays possible until `finish`, independent of time and other
-    /// commands.
-    fn prepare(&self, _rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Attempt> {
-        unreachable!("{} writes one kind of rows", Self::NAME)
-    }
-
-    /// Second step, durable rows only. Live rows are as `prepare` left them.
-    fn record(&self, _rows: &mut WorkingSet, _at: &Context<'_>, _attempt: Attempt) -> Decision<Self::Outcome> {
-        unreachable!("{} writes one kind of rows", Self::NAME)
-    }
-
-    /// Last step, live rows only: reverts `prepare`. `None` as outcome means that `record` did not run.
-    fn finish(
-        &self,
-        _rows: &mut WorkingSet,
-        _at: &Context<'_>,
-        _attempt: Attempt,
-        _outcome: Option<&Self::Outcome>,
-    ) -> Decision<()> {
-        unreachable!("{} writes one kind of rows", Self::NAME)
-    }
 
     /// Batching hint. Commands of the same lane touch the same rows and belong in one batch; those of different lanes
     /// may be decided concurrently, where a store allows it. Conflicts are detected at commit in any case.
@@ -77,12 +54,146 @@ pub trait Command: Send + 'static {
     }
 }
 
-/// Rows that a command may write. Live rows are holds and the counts that follow from them; all other rows are durable.
+/// A command that writes live and durable rows. Where they lie in two stores it runs in three steps, each a commit of its
+/// own. The commit of `record` decides the outcome, even if `finish` fails.
+pub trait TwoPhase: Command {
+    /// Identifies what `prepare` wrote.
+    type Prepared: Send + 'static;
+
+    /// First step, live rows only: ensures that the record stays possible until `finish`, independent of time and other
+    /// commands.
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Self::Prepared>;
+
+    /// Second step, durable rows only. Live rows are as `prepare` left them.
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &Self::Prepared) -> Decision<Self::Outcome>;
+
+    /// Last step, live rows only: reverts `prepare`. `None` as outcome means that nothing was recorded.
+    fn finish(
+        &self,
+        rows: &mut WorkingSet,
+        at: &Context<'_>,
+        prepared: &Self::Prepared,
+        outcome: Option<&Self::Outcome>,
+    ) -> Decision<()>;
+}
+
+/// Rows that a command may write. Live rows are holds and the counts that follow from them; all others are durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
     Live,
     Durable,
     Both,
+}
+
+/// Result of the first step of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FirstStep<P, T> {
+    /// The other steps follow.
+    Prepared(P),
+    /// The command is decided as a whole.
+    Done(T),
+}
+
+/// Steps of a command where live and durable rows lie in two stores, by the rows that it writes.
+pub trait WriteMode<C: Command> {
+    const WRITES: Writes;
+    /// [`TwoPhase::Prepared`]; without values for a command of one step.
+    type Prepared: Send + 'static;
+
+    fn begin(command: &C, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<FirstStep<Self::Prepared, C::Outcome>>;
+
+    fn record(command: &C, rows: &mut WorkingSet, at: &Context<'_>, prepared: &Self::Prepared) -> Decision<C::Outcome>;
+
+    fn finish(
+        command: &C,
+        rows: &mut WorkingSet,
+        at: &Context<'_>,
+        prepared: &Self::Prepared,
+        outcome: Option<&C::Outcome>,
+    ) -> Decision<()>;
+}
+
+/// The modes of [`Command::Writes`].
+pub mod writes {
+    use std::convert::Infallible;
+
+    use super::{Command, Context, Decision, FirstStep, TwoPhase, WriteMode, Writes};
+    use crate::working_set::WorkingSet;
+
+    /// Live rows only: decided in the first step.
+    #[derive(Debug)]
+    pub enum Live {}
+    /// Durable rows only: decided in the second step.
+    #[derive(Debug)]
+    pub enum Durable {}
+    /// Both kinds: a [`TwoPhase`] command.
+    #[derive(Debug)]
+    pub enum Both {}
+
+    macro_rules! one_step {
+        ($($mode:ident),+) => { $(
+            impl<C: Command> WriteMode<C> for $mode {
+                const WRITES: Writes = Writes::$mode;
+                type Prepared = Infallible;
+
+                fn begin(
+                    command: &C,
+                    rows: &mut WorkingSet,
+                    at: &Context<'_>,
+                ) -> Decision<FirstStep<Infallible, C::Outcome>> {
+                    command.decide(rows, at).map(FirstStep::Done)
+                }
+
+                fn record(
+                    _: &C,
+                    _: &mut WorkingSet,
+                    _: &Context<'_>,
+                    prepared: &Infallible,
+                ) -> Decision<C::Outcome> {
+                    match *prepared {}
+                }
+
+                fn finish(
+                    _: &C,
+                    _: &mut WorkingSet,
+                    _: &Context<'_>,
+                    prepared: &Infallible,
+                    _: Option<&C::Outcome>,
+                ) -> Decision<()> {
+                    match *prepared {}
+                }
+            }
+        )+ };
+    }
+    one_step!(Live, Durable);
+
+    impl<C: TwoPhase> WriteMode<C> for Both {
+        const WRITES: Writes = Writes::Both;
+        type Prepared = C::Prepared;
+
+        fn begin(command: &C, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<FirstStep<C::Prepared, C::Outcome>> {
+            command.prepare(rows, at).map(FirstStep::Prepared)
+        }
+
+        fn record(
+            command: &C,
+            rows: &mut WorkingSet,
+            at: &Context<'_>,
+            prepared: &C::Prepared,
+        ) -> Decision<C::Outcome> {
+            command.record(rows, at, prepared)
+        }
+
+        fn finish(
+            command: &C,
+            rows: &mut WorkingSet,
+            at: &Context<'_>,
+            prepared: &C::Prepared,
+            outcome: Option<&C::Outcome>,
+        ) -> Decision<()> {
+            command.finish(rows, at, prepared, outcome)
+        }
+    }
 }
 
 /// Number of an attempt to execute a command in three steps; distinguishes it from later attempts.

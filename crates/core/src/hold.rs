@@ -81,6 +81,11 @@ impl<C: Claim> Hold<C> {
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.status(now) == Status::Held
     }
+
+    /// Returns the latest confirm attempt.
+    pub fn attempt(&self) -> AttemptId {
+        AttemptId { hold: self.id, attempt: self.attempts }
+    }
 }
 
 impl<C> std::ops::Deref for Hold<C> {
@@ -141,6 +146,14 @@ pub fn recorded_outcome(rows: &mut WorkingSet, of: AttemptId) -> Decision<Option
 /// Records the outcome of a confirm attempt. The caller has checked with [`recorded_outcome`] that none is recorded.
 pub fn record_outcome(rows: &mut WorkingSet, of: AttemptId, record: u64) {
     rows.decisions.put(of, Decided { record: Some(record) });
+}
+
+/// Returns the hold of a confirm attempt that is being recorded. Stops with [`Stop::Retry`] if the hold was lost, so that a
+/// new attempt finds out.
+pub fn prepared<C: Clone>(hold: Option<&Hold<C>>, of: AttemptId) -> Decision<Hold<C>> {
+    let Some(hold) = hold else { return Err(Stop::Retry) };
+    assert_eq!((hold.state, hold.attempts), (HoldState::Prepared, of.attempt), "the hold is prepared");
+    Ok(hold.clone())
 }
 
 /// Returns the prepared hold of a confirm attempt that still has to be finished; `None` if the hold has ended already,

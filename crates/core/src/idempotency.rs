@@ -1,6 +1,6 @@
 //! Idempotency records: the first successful response under a key is kept for a day and replayed to repeated requests.
 
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::rejection::Rejection;
 use crate::table::Row;
 use crate::time::{Span, Timestamp};
@@ -64,7 +64,7 @@ pub struct KeepAnswer;
 impl Command for KeepAnswer {
     type Outcome = ();
     const NAME: &'static str = "receipt.keep";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, _rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
         Ok(())

@@ -4,7 +4,7 @@
 //! leased to one server at a time; several servers share the work by leasing different partitions. Only the position is
 //! recorded: every event up to it was sent, unless it has a row as failed.
 
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::rejection::Rejection;
 use crate::table::{Row, Table};
 use crate::time::{Span, Timestamp};
@@ -137,7 +137,7 @@ pub struct Leased {
 impl Command for LeaseRelays {
     type Outcome = Leased;
     const NAME: &'static str = "relay.lease";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Leased> {
         for partition in &self.wanted {
@@ -185,7 +185,7 @@ pub struct ReleaseRelays {
 impl Command for ReleaseRelays {
     type Outcome = ();
     const NAME: &'static str = "relay.release";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         for (partition, _) in &self.partitions {
@@ -228,7 +228,7 @@ impl Command for AdvanceRelay {
     /// Events that have become dead letters.
     type Outcome = Vec<u64>;
     const NAME: &'static str = "relay.advance";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Vec<u64>> {
         assert!(self.outcomes.len() <= REPORTED_MAX, "the number of reported events is bounded");
@@ -285,7 +285,7 @@ impl Command for RetryEvent {
     /// State of the event, if it has a row as failed.
     type Outcome = Option<FailedPublication>;
     const NAME: &'static str = "relay.retry";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Option<FailedPublication>> {
         let id = FailedPublicationId { event: self.event };

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::command::{Attempt, Command, Context, Decision, Limits, Stop, Writes};
+use crate::command::{Command, Context, Decision, FirstStep, Limits, Stop, TwoPhase, WriteMode, Writes};
 use crate::event::Event;
 use crate::rejection::Rejection;
 use crate::table::TableSet as _;
@@ -11,6 +11,9 @@ use crate::working_set::WorkingSet;
 
 /// Maximum number of load rounds per command; more means that its read set does not converge.
 const LOADS_MAX: usize = 16;
+
+/// Result of the first step of a command.
+pub(crate) type BegunBy<C> = FirstStep<<<C as Command>::Writes as WriteMode<C>>::Prepared, <C as Command>::Outcome>;
 
 #[derive(Debug)]
 pub(crate) struct World {
@@ -36,30 +39,44 @@ impl World {
 
     /// Decides a command as a whole, and checks that it writes only what it declares.
     pub(crate) fn run<C: Command>(&mut self, command: &C) -> Result<C::Outcome, Rejection> {
-        self.step(C::WRITES, |rows, at| command.decide(rows, at)).map_err(rejection)
+        self.step(C::Writes::WRITES, |rows, at| command.decide(rows, at)).map_err(rejection)
     }
 
     /// Executes a command in three steps if it writes both kinds of rows, each step a commit of its own.
     pub(crate) fn run_in_steps<C: Command>(&mut self, command: &C) -> Result<C::Outcome, Rejection> {
-        if C::WRITES != Writes::Both {
-            return self.run(command);
-        }
-        let attempt = self.prepare(command).map_err(rejection)?;
-        let outcome = self.record(command, attempt);
-        self.finish(command, attempt, outcome.as_ref().ok());
-        outcome.map_err(rejection)
+        self.decide_in_steps(command).map_err(rejection)
     }
 
-    pub(crate) fn prepare<C: Command>(&mut self, command: &C) -> Decision<Attempt> {
+    pub(crate) fn decide_in_steps<C: Command>(&mut self, command: &C) -> Decision<C::Outcome> {
+        match self.begin(command)? {
+            FirstStep::Done(outcome) => Ok(outcome),
+            FirstStep::Prepared(prepared) => {
+                let record = |rows: &mut WorkingSet, at: &Context<'_>| C::Writes::record(command, rows, at, &prepared);
+                let outcome = self.step(Writes::Durable, record);
+                let recorded = outcome.as_ref().ok();
+                self.step(Writes::Live, |rows, at| C::Writes::finish(command, rows, at, &prepared, recorded))
+                    .expect("finishing is never rejected");
+                outcome
+            }
+        }
+    }
+
+    /// Executes the first step of a command.
+    pub(crate) fn begin<C: Command>(&mut self, command: &C) -> Decision<BegunBy<C>> {
+        let writes = if C::Writes::WRITES == Writes::Both { Writes::Live } else { C::Writes::WRITES };
+        self.step(writes, |rows, at| C::Writes::begin(command, rows, at))
+    }
+
+    pub(crate) fn prepare<C: TwoPhase>(&mut self, command: &C) -> Decision<C::Prepared> {
         self.step(Writes::Live, |rows, at| command.prepare(rows, at))
     }
 
-    pub(crate) fn record<C: Command>(&mut self, command: &C, attempt: Attempt) -> Decision<C::Outcome> {
-        self.step(Writes::Durable, |rows, at| command.record(rows, at, attempt))
+    pub(crate) fn record<C: TwoPhase>(&mut self, command: &C, prepared: C::Prepared) -> Decision<C::Outcome> {
+        self.step(Writes::Durable, |rows, at| command.record(rows, at, &prepared))
     }
 
-    pub(crate) fn finish<C: Command>(&mut self, command: &C, attempt: Attempt, outcome: Option<&C::Outcome>) {
-        self.step(Writes::Live, |rows, at| command.finish(rows, at, attempt, outcome))
+    pub(crate) fn finish<C: TwoPhase>(&mut self, command: &C, prepared: C::Prepared, outcome: Option<&C::Outcome>) {
+        self.step(Writes::Live, |rows, at| command.finish(rows, at, &prepared, outcome))
             .expect("finishing is never rejected");
     }
 

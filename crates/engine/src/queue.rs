@@ -207,7 +207,7 @@ impl State {
 mod tests {
     use std::sync::Arc;
 
-    use holdfast_core::command::Writes;
+    use holdfast_core::command::writes;
     use holdfast_core::{Command, Context, Decision, WorkingSet};
 
     use super::*;
@@ -218,7 +218,7 @@ mod tests {
     impl Command for Nothing {
         type Outcome = ();
         const NAME: &'static str = "test.nothing";
-        const WRITES: Writes = Writes::Durable;
+        type Writes = writes::Durable;
 
         fn decide(&self, _rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
             Ok(())

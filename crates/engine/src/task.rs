@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use holdfast_core::command::{Attempt, Writes};
+use holdfast_core::command::{FirstStep, WriteMode, Writes};
 use holdfast_core::idempotency::{self, IdempotencyRecordId};
 use holdfast_core::{Command, Context, Decision, Rejection, Stop, WorkingSet};
 use tokio::sync::oneshot;
@@ -142,6 +142,9 @@ impl Ownership {
     }
 }
 
+/// Result of the first step of a command of several steps.
+type Prepared<C> = <<C as Command>::Writes as WriteMode<C>>::Prepared;
+
 pub(crate) struct CommandTask<C: Command> {
     command: C,
     once: Option<Once<C::Outcome>>,
@@ -149,8 +152,8 @@ pub(crate) struct CommandTask<C: Command> {
     ownership: Arc<Ownership>,
     waiting_since: Instant,
     trace: Option<Trace>,
-    /// Attempt that was prepared, if the command runs in several steps.
-    attempt: Option<Attempt>,
+    /// Result of the first step, if the command runs in several steps.
+    prepared: Option<Prepared<C>>,
     progress: Progress<C::Outcome>,
     reply: oneshot::Sender<Result<Answer<C::Outcome>, Refused>>,
 }
@@ -176,14 +179,9 @@ impl<C: Command> CommandTask<C> {
         ownership: Arc<Ownership>,
     ) -> (Self, Pending<C::Outcome>) {
         let (reply, pending) = oneshot::channel();
-        let (attempt, progress) = (None, Progress::Undecided);
+        let (prepared, progress) = (None, Progress::Undecided);
         let (waiting_since, trace) = (Instant::now(), trace::current());
-        (Self { command, once, weight, ownership, waiting_since, trace, attempt, progress, reply }, pending)
-    }
-
-    /// Whether the command is decided as a whole in this step.
-    fn is_whole(step: Step) -> bool {
-        step == Step::Whole || C::WRITES != Writes::Both
+        (Self { command, once, weight, ownership, waiting_since, trace, prepared, progress, reply }, pending)
     }
 
     /// Looks up the response recorded under the same key. While that is not loaded, requests the command's own rows
@@ -197,15 +195,32 @@ impl<C: Command> CommandTask<C> {
                 Ok(true)
             }
             Err(Stop::NeedRows) => {
-                match (step, self.attempt) {
-                    (Step::Record, Some(attempt)) => self.command.record(rows, at, attempt).map(|_| ()).ok(),
-                    _ if Self::is_whole(step) => self.command.decide(rows, at).map(|_| ()).ok(),
-                    _ => self.command.prepare(rows, at).map(|_| ()).ok(),
+                let command = &self.command;
+                match (step, &self.prepared) {
+                    (Step::Record, Some(prepared)) => C::Writes::record(command, rows, at, prepared).map(|_| ()).ok(),
+                    (Step::Whole, _) => command.decide(rows, at).map(|_| ()).ok(),
+                    _ => C::Writes::begin(command, rows, at).map(|_| ()).ok(),
                 };
                 Err(Stop::NeedRows)
             }
             Err(refused) => Err(refused),
         }
+    }
+
+    fn run_step(&mut self, rows: &mut WorkingSet, at: &Context<'_>, step: Step) -> Decision<()> {
+        let outcome = match (step, &self.prepared) {
+            (Step::Record, Some(prepared)) => C::Writes::record(&self.command, rows, at, prepared)?,
+            (Step::Whole, _) => self.command.decide(rows, at)?,
+            _ => match C::Writes::begin(&self.command, rows, at)? {
+                FirstStep::Done(outcome) => outcome,
+                FirstStep::Prepared(prepared) => {
+                    self.prepared = Some(prepared);
+                    return Ok(());
+                }
+            },
+        };
+        self.done(rows, at, outcome);
+        Ok(())
     }
 
     fn done(&mut self, rows: &mut WorkingSet, at: &Context<'_>, outcome: C::Outcome) {
@@ -228,7 +243,7 @@ impl<C: Command> Task for CommandTask<C> {
     }
 
     fn writes(&self) -> Writes {
-        C::WRITES
+        C::Writes::WRITES
     }
 
     fn trace(&self) -> Option<Trace> {
@@ -246,15 +261,15 @@ impl<C: Command> Task for CommandTask<C> {
     fn takes_part(&self, step: Step) -> bool {
         match step {
             Step::Whole => true,
-            Step::Prepare => C::WRITES != Writes::Durable,
-            Step::Record => C::WRITES == Writes::Durable || self.is_under_way(),
-            Step::Finish => self.attempt.is_some(),
+            Step::Prepare => self.writes() != Writes::Durable,
+            Step::Record => self.writes() == Writes::Durable || self.is_under_way(),
+            Step::Finish => self.prepared.is_some(),
         }
     }
 
     fn begin(&mut self, step: Step) {
         if step == Step::Prepare {
-            self.attempt = None;
+            self.prepared = None;
         }
         if step != Step::Finish {
             self.progress = Progress::Undecided;
@@ -262,30 +277,14 @@ impl<C: Command> Task for CommandTask<C> {
     }
 
     fn decide(&mut self, rows: &mut WorkingSet, at: &Context<'_>, step: Step) -> Decision<()> {
-        match (step, self.attempt) {
-            (Step::Finish, Some(attempt)) => {
-                let outcome = match &self.progress {
-                    Progress::Done { outcome, .. } => Some(outcome),
-                    _ => None,
-                };
-                self.command.finish(rows, at, attempt, outcome)
-            }
-            _ if self.replay(rows, at, step)? => Ok(()),
-            (Step::Record, Some(attempt)) => {
-                let outcome = self.command.record(rows, at, attempt)?;
-                self.done(rows, at, outcome);
-                Ok(())
-            }
-            _ if Self::is_whole(step) => {
-                let outcome = self.command.decide(rows, at)?;
-                self.done(rows, at, outcome);
-                Ok(())
-            }
-            _ => {
-                self.attempt = Some(self.command.prepare(rows, at)?);
-                Ok(())
-            }
+        if let (Step::Finish, Some(prepared)) = (step, &self.prepared) {
+            let outcome = match &self.progress {
+                Progress::Done { outcome, .. } => Some(outcome),
+                _ => None,
+            };
+            return C::Writes::finish(&self.command, rows, at, prepared, outcome);
         }
+        if self.replay(rows, at, step)? { Ok(()) } else { self.run_step(rows, at, step) }
     }
 
     fn fail(&mut self, refused: Refused) {
@@ -305,7 +304,7 @@ impl<C: Command> Task for CommandTask<C> {
     }
 
     fn is_under_way(&self) -> bool {
-        self.attempt.is_some() && matches!(self.progress, Progress::Undecided)
+        self.prepared.is_some() && matches!(self.progress, Progress::Undecided)
     }
 
     fn discard_outcome(&mut self) {

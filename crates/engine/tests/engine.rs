@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast_core::command::Writes;
+use holdfast_core::command::writes;
 use holdfast_core::schema::List;
 use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
@@ -45,7 +45,7 @@ struct Breaks;
 impl Command for Breaks {
     type Outcome = ();
     const NAME: &'static str = "test.breaks";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         create("must not stay").decide(rows, at)?;
@@ -59,7 +59,7 @@ struct Refuses;
 impl Command for Refuses {
     type Outcome = ();
     const NAME: &'static str = "test.refuses";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         create("must not stay").decide(rows, at)?;
@@ -73,7 +73,7 @@ struct AsksInCircles;
 impl Command for AsksInCircles {
     type Outcome = ();
     const NAME: &'static str = "test.asks_in_circles";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
         for number in 1.. {

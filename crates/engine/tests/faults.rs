@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast_core::command::Writes;
+use holdfast_core::command::writes;
 use holdfast_core::{Command, Context, Decision, Limits, Timestamp, WorkingSet};
 use holdfast_engine::{Engine, EngineSettings, ManualClock, NoSink, Refused, panics};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
@@ -13,7 +13,7 @@ struct Breaks;
 impl Command for Breaks {
     type Outcome = ();
     const NAME: &'static str = "test.breaks";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, _rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
         panic!("a broken rule, on purpose");

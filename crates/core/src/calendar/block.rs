@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::BLOCK_SLOTS_MAX;
 use super::confirm::finish_attempt;
 use super::local_time::SlotStart;
-use super::lock::{LockedSlot, Purpose, RoomClaim, RoomLock, insert_lock};
+use super::lock::{LockedSlot, Purpose, RoomClaim, insert_lock};
 use super::reservation::free_slot;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_starts, not_available};
-use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
+use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
-use crate::hold::{self, AttemptId, HoldState, Indexed as _};
+use crate::hold::{self, AttemptId};
 use crate::id::{HoldId, ID_MAX, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
 use crate::unit::{Holder, Kind};
@@ -41,14 +41,26 @@ pub struct BlockSlots {
 impl Command for BlockSlots {
     type Outcome = Vec<SlotView>;
     const NAME: &'static str = "calendar.slots.block";
-    const WRITES: Writes = Writes::Both;
+    type Writes = writes::Both;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Vec<SlotView>> {
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;
         Ok(self.block(rows, &room, slots))
     }
 
-    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
+    fn lane(&self) -> u64 {
+        self.room.get()
+    }
+
+    fn weight(&self) -> usize {
+        1 + self.slots.len().min(BLOCK_SLOTS_MAX) / 8
+    }
+}
+
+impl TwoPhase for BlockSlots {
+    type Prepared = AttemptId;
+
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
         rows.holders.request(&Holder { kind: Kind::Room, user: system_user() });
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;
         let line = |(id, slot): &(SlotId, Slot)| LockedSlot { start: id.start, minutes: slot.minutes, price: 0 };
@@ -62,21 +74,19 @@ impl Command for BlockSlots {
         let id = HoldId::new(at.now, self.random);
         let lock = insert_lock(rows, id, system_user(), at.end_after(at.limits.calendar.lock_ttl), claim, at.now)?;
         let prepared = hold::prepare(rows, &lock, at.now)?;
-        let attempt = prepared.attempts;
+        let attempt = prepared.attempt();
         rows.calendar.locks.put(lock.id, prepared);
         Ok(attempt)
     }
 
-    fn record(&self, rows: &mut WorkingSet, _at: &Context<'_>, attempt: Attempt) -> Decision<Vec<SlotView>> {
+    fn record(&self, rows: &mut WorkingSet, _at: &Context<'_>, prepared: &AttemptId) -> Decision<Vec<SlotView>> {
         let ids = ids(self.room, &self.slots)?;
         for id in &ids {
             rows.calendar.slots.request(id);
         }
         rows.calendar.rooms.request(&self.room);
-        // The prepared lock was lost: prepare again.
-        let Some(lock) = self.own_lock(rows, ids[0], attempt)? else { return Err(Stop::Retry) };
-        let of = AttemptId { hold: lock.id, attempt };
-        if rows.decisions.get(&of)?.is_some() {
+        hold::prepared(rows.calendar.locks.get(&prepared.hold)?, *prepared)?;
+        if rows.decisions.get(prepared)?.is_some() {
             return Err(Stop::Retry);
         }
         let room = room::find(rows, self.room)?;
@@ -89,7 +99,7 @@ impl Command for BlockSlots {
             slots.push((id, slot));
         }
         // Blocking creates no record, but the outcome of an attempt needs a number.
-        hold::record_outcome(rows, of, self.room.get());
+        hold::record_outcome(rows, *prepared, self.room.get());
         Ok(self.block(rows, &room, slots))
     }
 
@@ -97,21 +107,10 @@ impl Command for BlockSlots {
         &self,
         rows: &mut WorkingSet,
         at: &Context<'_>,
-        attempt: Attempt,
+        prepared: &AttemptId,
         outcome: Option<&Vec<SlotView>>,
     ) -> Decision<()> {
-        let ids = ids(self.room, &self.slots)?;
-        let Some(lock) = self.own_lock(rows, ids[0], attempt)? else { return Ok(()) };
-        RoomLock::request_indexes(rows, &lock);
-        finish_attempt(rows, AttemptId { hold: lock.id, attempt }, outcome.map(|_| self.room.get()), at.now)
-    }
-
-    fn lane(&self) -> u64 {
-        self.room.get()
-    }
-
-    fn weight(&self) -> usize {
-        1 + self.slots.len().min(BLOCK_SLOTS_MAX) / 8
+        finish_attempt(rows, *prepared, outcome.map(|_| self.room.get()), at.now)
     }
 }
 
@@ -134,17 +133,6 @@ impl BlockSlots {
         }
         views
     }
-
-    /// Returns the lock that `prepare` placed. It is looked up by one of its slots, because its id contains the time of
-    /// `prepare`, which is not passed on.
-    fn own_lock(&self, rows: &mut WorkingSet, id: SlotId, attempt: Attempt) -> Decision<Option<RoomLock>> {
-        let Some(entry) = rows.calendar.by_slot.get(&id)?.copied() else { return Ok(None) };
-        let lock = rows.calendar.locks.get(&entry.hold)?.cloned();
-        Ok(lock.filter(|lock| {
-            let is_own = lock.id == HoldId::new(lock.created_at, self.random);
-            is_own && lock.state == HoldState::Prepared && lock.attempts == attempt
-        }))
-    }
 }
 
 /// Unblocks slots, all or none; rejected if one is locked or reserved. Slots outside the present hours are deleted.
@@ -158,7 +146,7 @@ impl Command for UnblockSlots {
     /// The slots that still exist.
     type Outcome = Vec<SlotView>;
     const NAME: &'static str = "calendar.slots.unblock";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Vec<SlotView>> {
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;

@@ -1,10 +1,10 @@
 //! Confirming a lock as a reservation.
 
-use super::lock::{Purpose, RoomLock, end, find_for_change, find_open};
+use super::lock::{Purpose, RoomLock, end, find_open};
 use super::reservation::{ReservedSlot, RoomReservation, RoomReservationId, RoomReservationState};
 use super::slot::{Slot, SlotId, SlotState, not_available};
 use crate::actor::Actor;
-use crate::command::{Attempt, Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, TwoPhase, writes};
 use crate::event::Event;
 use crate::hold::{self, AttemptId, HoldState, Indexed as _};
 use crate::id::{HoldId, Sequence};
@@ -22,7 +22,7 @@ pub struct ConfirmLock {
 impl Command for ConfirmLock {
     type Outcome = RoomReservation;
     const NAME: &'static str = "calendar.lock.confirm";
-    const WRITES: Writes = Writes::Both;
+    type Writes = writes::Both;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomReservation> {
         rows.ids.request(&Sequence::RoomReservation);
@@ -32,26 +32,28 @@ impl Command for ConfirmLock {
         end(rows, &lock, HoldState::Confirmed { record: reservation.id.get() }, at.now)?;
         Ok(reservation)
     }
+}
 
-    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
+impl TwoPhase for ConfirmLock {
+    type Prepared = AttemptId;
+
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
         let lock = find_open(rows, self.id, self.actor, at.now)?;
         let prepared = hold::prepare(rows, &lock, at.now)?;
-        let attempt = prepared.attempts;
+        let attempt = prepared.attempt();
         rows.calendar.locks.put(lock.id, prepared);
         Ok(attempt)
     }
 
-    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<RoomReservation> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &AttemptId) -> Decision<RoomReservation> {
         rows.ids.request(&Sequence::RoomReservation);
-        let lock = find_for_change(rows, self.id, self.actor)?;
-        assert_eq!((lock.state, lock.attempts), (HoldState::Prepared, attempt), "the lock is prepared");
+        let lock = hold::prepared(rows.calendar.locks.get(&prepared.hold)?, *prepared)?;
         request_slots(rows, &lock);
-        let of = AttemptId { hold: lock.id, attempt };
-        if let reservation @ Some(_) = hold::recorded_outcome(rows, of)? {
+        if let reservation @ Some(_) = hold::recorded_outcome(rows, *prepared)? {
             return Err(CalendarRejection::SlotNotLocked { reservation }.into());
         }
         let reservation = reserve(rows, &lock, at.now)?;
-        hold::record_outcome(rows, of, reservation.id.get());
+        hold::record_outcome(rows, *prepared, reservation.id.get());
         Ok(reservation)
     }
 
@@ -59,11 +61,11 @@ impl Command for ConfirmLock {
         &self,
         rows: &mut WorkingSet,
         at: &Context<'_>,
-        attempt: Attempt,
+        prepared: &AttemptId,
         outcome: Option<&RoomReservation>,
     ) -> Decision<()> {
         let record = outcome.map(|reservation| reservation.id.get());
-        finish_attempt(rows, AttemptId { hold: self.id, attempt }, record, at.now)
+        finish_attempt(rows, *prepared, record, at.now)
     }
 }
 
@@ -78,7 +80,7 @@ pub struct RecoverLock {
 impl Command for RecoverLock {
     type Outcome = ();
     const NAME: &'static str = "calendar.lock.finish_attempt";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         finish_attempt(rows, self.of, self.record, at.now)

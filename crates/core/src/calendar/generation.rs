@@ -10,7 +10,7 @@ use super::rebuild::rebuild_some;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, Slot, SlotId, SlotsOf};
 use super::{BULK_WEIGHT, DAYS_AHEAD_MAX, DAYS_PER_COMMAND_MAX, SLOTS_PER_COMMAND_MAX};
-use crate::command::{Command, Context, Decision, NeedRows, Writes};
+use crate::command::{Command, Context, Decision, NeedRows, writes};
 use crate::id::Sequence;
 use crate::rejection::{Fault, Rejection};
 use crate::table::Row;
@@ -62,7 +62,7 @@ pub struct Generated {
 impl Command for GenerateSlots {
     type Outcome = Generated;
     const NAME: &'static str = "calendar.slots.generate";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Generated> {
         rows.ids.request(&Sequence::Generation);
@@ -225,7 +225,7 @@ pub struct Cleared {
 impl Command for ClearOldSlots {
     type Outcome = Cleared;
     const NAME: &'static str = "calendar.slots.clear";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Cleared> {
         let room = room::find(rows, self.room)?;

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 
 use super::BULK_WEIGHT;
 use super::local_time::DayRange;
-use crate::command::{Command, Context, Decision, NeedRows, Writes};
+use crate::command::{Command, Context, Decision, NeedRows, writes};
 use crate::rejection::{Fault, Rejection};
 use crate::table::{Row, Scan};
 use crate::working_set::WorkingSet;
@@ -78,7 +78,7 @@ impl Command for SetHolidays {
     /// The dates, in order, each once.
     type Outcome = Vec<Date>;
     const NAME: &'static str = "calendar.holidays.set";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Vec<Date>> {
         let new: BTreeSet<Date> = self.dates.iter().copied().collect();

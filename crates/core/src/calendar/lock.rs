@@ -8,7 +8,7 @@ use super::local_time::SlotStart;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, check_starts, not_available};
 use crate::actor::Actor;
-use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
+use crate::command::{Attempt, Command, Context, Decision, Stop, writes};
 use crate::event::Event;
 use crate::hold::{self, Claim, Hold, HoldState, Indexed, Status};
 use crate::id::{HoldId, UserId};
@@ -93,7 +93,7 @@ pub struct LockSlots {
 impl Command for LockSlots {
     type Outcome = RoomLock;
     const NAME: &'static str = "calendar.lock.insert_lock";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomLock> {
         let ids = self.check()?;
@@ -248,7 +248,7 @@ pub struct ReleaseLock {
 impl Command for ReleaseLock {
     type Outcome = ();
     const NAME: &'static str = "calendar.lock.release";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         let lock = find_open(rows, self.id, self.actor, at.now)?;

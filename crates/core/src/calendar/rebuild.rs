@@ -18,7 +18,7 @@ use super::reservation::RoomReservationId;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotsOf};
 use super::{BULK_WEIGHT, DAYS_AHEAD_MAX, DAYS_PER_COMMAND_MAX, SLOTS_PER_COMMAND_MAX};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::id::Sequence;
 use crate::working_set::WorkingSet;
 
@@ -42,7 +42,7 @@ pub struct HoursSet {
 impl Command for SetOperatingHours {
     type Outcome = HoursSet;
     const NAME: &'static str = "calendar.hours.set";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<HoursSet> {
         let hours = OperatingHours::new(self.weekly.clone(), self.exceptions.clone())?;
@@ -94,7 +94,7 @@ pub struct Rebuilt {
 impl Command for RebuildSlots {
     type Outcome = Rebuilt;
     const NAME: &'static str = "calendar.slots.rebuild";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Rebuilt> {
         rows.ids.request(&Sequence::Generation);

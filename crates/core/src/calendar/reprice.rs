@@ -8,7 +8,7 @@ use super::pricing::price;
 use super::room::{self, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotState, SlotsOf};
 use super::{BULK_WEIGHT, DAYS_PER_COMMAND_MAX, RANGE_DAYS_MAX, SLOTS_PER_COMMAND_MAX};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::working_set::WorkingSet;
 
 /// Gives free slots that have not begun the price that they would have if generated now. Slots that are locked or not
@@ -33,7 +33,7 @@ pub struct Repriced {
 impl Command for RepriceSlots {
     type Outcome = Repriced;
     const NAME: &'static str = "calendar.slots.reprice";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Repriced> {
         let all = DayRange::new(self.from, self.to, RANGE_DAYS_MAX)?;

@@ -9,7 +9,7 @@ use super::lock::LockedSlot;
 use super::room::RoomId;
 use super::slot::{Slot, SlotId, SlotState};
 use crate::actor::Actor;
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
 use crate::id::{HoldId, UserId, number_id};
 use crate::money::Currency;
@@ -86,7 +86,7 @@ pub struct CancelRoomReservation {
 impl Command for CancelRoomReservation {
     type Outcome = RoomReservation;
     const NAME: &'static str = "calendar.reservation.cancel";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomReservation> {
         let reservation = find(rows, self.id, self.actor)?;

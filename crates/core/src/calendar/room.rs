@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 use super::holiday::Country;
 use super::local_time::{DAY_MINUTES, LocalTime, Weekdays};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::id::{Sequence, number_id};
 use crate::money::Currency;
 use crate::rejection::{CalendarRejection, Fault, Rejection};
@@ -85,7 +85,7 @@ pub struct CreateRoom(pub RoomDraft);
 impl Command for CreateRoom {
     type Outcome = Room;
     const NAME: &'static str = "calendar.room.create";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Room> {
         let missing = |field| Rejection::invalid(field, Fault::Missing);
@@ -124,7 +124,7 @@ pub struct ChangeRoom {
 impl Command for ChangeRoom {
     type Outcome = Room;
     const NAME: &'static str = "calendar.room.change";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Room> {
         let old = find(rows, self.id)?;

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::product::{self, ProductOption, ProductOptionId};
 use super::{CART_LINES_MAX, LINE_QUANTITY_MAX, user};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::id::{ID_MAX, UserId};
 use crate::rejection::{Fault, Rejection};
 use crate::table::{Row, Scan};
@@ -61,7 +61,7 @@ pub struct PutCartItem {
 impl Command for PutCartItem {
     type Outcome = Cart;
     const NAME: &'static str = "shop.cart.put";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Cart> {
         if self.quantity > LINE_QUANTITY_MAX {

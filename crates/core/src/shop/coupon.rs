@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::order::OrderId;
 use super::user;
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::id::UserId;
 use crate::money::{AMOUNT_MAX, Currency, check_amount, parse_currency};
 use crate::rejection::{Fault, Rejection, ShopRejection};
@@ -136,7 +136,7 @@ pub struct CreateCoupon {
 impl Command for CreateCoupon {
     type Outcome = Coupon;
     const NAME: &'static str = "shop.coupon.create";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Coupon> {
         self.discount.check()?;
@@ -166,7 +166,7 @@ impl Command for IssueCoupon {
     /// The coupon after the issue.
     type Outcome = Coupon;
     const NAME: &'static str = "shop.coupon.issue";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Coupon> {
         let id = UserCouponId { code: self.code.clone(), user: self.user };

@@ -7,7 +7,7 @@ use super::reservation::OrderLine;
 use super::stock::{self, Inventory};
 use super::user::{self, UserAccount};
 use crate::actor::Actor;
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
 use crate::id::{HoldId, UserId, number_id};
 use crate::money::Currency;
@@ -57,7 +57,7 @@ pub struct CancelOrder {
 impl Command for CancelOrder {
     type Outcome = Order;
     const NAME: &'static str = "shop.order.cancel";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Order> {
         let order = find(rows, self.id, self.actor)?;

@@ -7,10 +7,10 @@ use super::reservation::{self, InventoryReservationId, OrderHold};
 use super::stock::{self, Inventory};
 use super::user::{self, UserAccount};
 use super::{CART_LINES_MAX, stock_unit};
-use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
+use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
 use crate::hold::{self, AttemptId, HoldState, Indexed as _, Status};
-use crate::id::{HoldId, Sequence, UserId};
+use crate::id::{Sequence, UserId};
 use crate::money::AMOUNT_MAX;
 use crate::rejection::{Fault, Rejection, ShopRejection};
 use crate::time::Timestamp;
@@ -37,7 +37,7 @@ pub struct PayOrder {
 impl Command for PayOrder {
     type Outcome = PaidOrder;
     const NAME: &'static str = "shop.order.pay";
-    const WRITES: Writes = Writes::Both;
+    type Writes = writes::Both;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<PaidOrder> {
         self.check_input()?;
@@ -48,27 +48,37 @@ impl Command for PayOrder {
         Ok(paid)
     }
 
-    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
+    fn weight(&self) -> usize {
+        2
+    }
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user)
+    }
+}
+
+impl TwoPhase for PayOrder {
+    type Prepared = AttemptId;
+
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
         self.check_input()?;
         reservation::request_last_hold(rows, self.user);
         let hold = self.find_open(rows, at.now)?;
-        let prepared = hold::prepare(rows, &with_first_attempt(hold), at.now)?;
-        let attempt = prepared.attempts;
+        let prepared = hold::prepare(rows, &hold, at.now)?;
+        let attempt = prepared.attempt();
         rows.shop.holds.put(prepared.id, prepared);
         Ok(attempt)
     }
 
-    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<PaidOrder> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &AttemptId) -> Decision<PaidOrder> {
         self.request_rows(rows, at.now);
-        let hold = reservation::last_hold(rows, self.user, at.now)?.expect("the hold is prepared");
-        assert_eq!((hold.state, hold.attempts), (HoldState::Prepared, attempt), "the hold is prepared");
-        let of = AttemptId { hold: hold.id, attempt };
-        if let Some(number) = hold::recorded_outcome(rows, of)? {
+        let hold = hold::prepared(rows.shop.holds.get(&prepared.hold)?, *prepared)?;
+        if let Some(number) = hold::recorded_outcome(rows, *prepared)? {
             // The attempt was recorded by a commit whose outcome was reported as unknown.
             return recorded(rows, number);
         }
         let paid = self.pay(rows, &hold, at.now)?;
-        hold::record_outcome(rows, of, paid.order.id.get());
+        hold::record_outcome(rows, *prepared, paid.order.id.get());
         Ok(paid)
     }
 
@@ -76,27 +86,11 @@ impl Command for PayOrder {
         &self,
         rows: &mut WorkingSet,
         at: &Context<'_>,
-        attempt: Attempt,
+        prepared: &AttemptId,
         outcome: Option<&PaidOrder>,
     ) -> Decision<()> {
-        let hold = match outcome {
-            Some(paid) => paid.order.hold,
-            // If another hold is the latest by now, its attempts have other numbers, so finishing has no effect.
-            None => match rows.shop.by_user.get(&self.user)? {
-                Some(last) => last.hold,
-                None => return Ok(()),
-            },
-        };
         let record = outcome.map(|paid| paid.order.id.get());
-        finish_attempt(rows, AttemptId { hold, attempt }, record, at.now)
-    }
-
-    fn weight(&self) -> usize {
-        2
-    }
-
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+        finish_attempt(rows, *prepared, record, at.now)
     }
 }
 
@@ -111,7 +105,7 @@ pub struct RecoverOrder {
 impl Command for RecoverOrder {
     type Outcome = ();
     const NAME: &'static str = "shop.order.finish_attempt";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         finish_attempt(rows, self.of, self.record, at.now)
@@ -262,18 +256,4 @@ fn finish_attempt(rows: &mut WorkingSet, of: AttemptId, record: Option<u64>, now
             Ok(())
         }
     }
-}
-
-/// Starts the attempt numbers of a hold at a number derived from its id. A payment names the user instead of the hold,
-/// so a late `finish` must not match an attempt on a later hold.
-fn with_first_attempt(hold: OrderHold) -> OrderHold {
-    if hold.attempts == Attempt::default() {
-        return OrderHold { attempts: first_attempt(hold.id), ..hold };
-    }
-    hold
-}
-
-/// Returns 30 random bits of the id. They leave room for further attempts in a 32-bit integer of any database.
-fn first_attempt(hold: HoldId) -> Attempt {
-    Attempt((hold.0.as_u128() as u32) >> 2)
 }

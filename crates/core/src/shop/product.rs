@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::stock::{self, Inventory, StockView};
 use super::{PRODUCT_OPTIONS_MAX, STOCK_MAX};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::id::{Sequence, number_id};
 use crate::money::{Currency, check_price, parse_currency};
 use crate::rejection::{Fault, Rejection, ShopRejection};
@@ -78,7 +78,7 @@ pub struct CreateProduct {
 impl Command for CreateProduct {
     type Outcome = ProductView;
     const NAME: &'static str = "shop.product.create";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<ProductView> {
         rows.ids.request(&Sequence::Product);

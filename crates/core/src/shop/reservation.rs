@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::cart::{self, Cart, CartLine};
 use super::product::ProductOptionId;
 use super::{stock, stock_unit, user};
-use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
+use crate::command::{Attempt, Command, Context, Decision, Stop, writes};
 use crate::event::Event;
 use crate::hold::{self, Claim, ENDED_HOLD_KEPT, Hold, HoldState, Indexed, Status};
 use crate::id::{HoldId, Sequence, UserId, number_id};
@@ -93,7 +93,7 @@ pub struct ReserveOrder {
 impl Command for ReserveOrder {
     type Outcome = ReservedOrder;
     const NAME: &'static str = "shop.order.reserve";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<ReservedOrder> {
         self.request_rows(rows);
@@ -209,7 +209,7 @@ pub struct ReleaseOrder {
 impl Command for ReleaseOrder {
     type Outcome = ();
     const NAME: &'static str = "shop.order.release";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         request_last_hold(rows, self.user);

@@ -4,11 +4,12 @@
 use super::product::{self, ProductOption, ProductOptionId};
 use super::{RECEIVED_MAX, STOCK_MAX, resource, stock_unit};
 use crate::capacity_fence;
-use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
+use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::hold;
 use crate::money::check_price;
 use crate::rejection::{Fault, Rejection, ShopRejection};
 use crate::table::Row;
+use crate::unit::CapacityFence;
 use crate::working_set::WorkingSet;
 
 /// Durable counts of an option.
@@ -57,7 +58,7 @@ pub enum StockChange {
 impl Command for ChangeOption {
     type Outcome = StockView;
     const NAME: &'static str = "shop.option.change";
-    const WRITES: Writes = Writes::Both;
+    type Writes = writes::Both;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StockView> {
         let change = self.change(rows)?;
@@ -66,25 +67,29 @@ impl Command for ChangeOption {
         }
         change.write(rows, at)
     }
+}
+
+impl TwoPhase for ChangeOption {
+    type Prepared = Option<CapacityFence>;
 
     /// Sets a capacity fence, which also binds holds that are decided on the old stock.
-    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Option<CapacityFence>> {
         let change = self.change(rows)?;
         if !change.is_lower() {
-            return Ok(capacity_fence::NO_FENCE);
+            return Ok(None);
         }
         capacity_fence::check_unfenced(rows, resource(self.id), at.now)?;
         let capacity = change.check_covers_held(rows, at)?;
-        Ok(capacity_fence::set(rows, resource(self.id), capacity, at.now))
+        Ok(Some(capacity_fence::set(rows, resource(self.id), capacity, at.now)))
     }
 
-    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<StockView> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &Option<CapacityFence>) -> Decision<StockView> {
         let change = self.change(rows)?;
         if change.is_lower() {
             // Requires this attempt's own fence and a capacity no lower than it, because held quantities were checked
             // against it. Orders cancelled since then make the same stock a lower capacity, and more may be held:
             // prepare again.
-            let capacity = capacity_fence::fenced_capacity(rows, resource(self.id), attempt, at.now)?;
+            let capacity = capacity_fence::fenced_capacity(rows, resource(self.id), *prepared, at.now)?;
             if change.received < i64::from(capacity) {
                 return Err(Stop::Retry);
             }
@@ -96,10 +101,10 @@ impl Command for ChangeOption {
         &self,
         rows: &mut WorkingSet,
         _at: &Context<'_>,
-        attempt: Attempt,
+        prepared: &Option<CapacityFence>,
         _outcome: Option<&StockView>,
     ) -> Decision<()> {
-        capacity_fence::remove(rows, resource(self.id), attempt)
+        capacity_fence::remove(rows, resource(self.id), *prepared)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::id::{Sequence, UserId};
 use crate::money::{AMOUNT_MAX, Currency, check_amount, parse_currency};
 use crate::rejection::ShopRejection;
@@ -34,7 +34,7 @@ pub struct CreateUser {
 impl Command for CreateUser {
     type Outcome = UserAccount;
     const NAME: &'static str = "shop.user.create";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<UserAccount> {
         let name = check_name("name", &self.name)?.into();
@@ -56,7 +56,7 @@ pub struct AddBalance {
 impl Command for AddBalance {
     type Outcome = UserAccount;
     const NAME: &'static str = "shop.user.add_balance";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<UserAccount> {
         check_amount("amount", self.amount, AMOUNT_MAX)?;

@@ -9,7 +9,7 @@ use super::{
     StayReservationState, night_unit, resource,
 };
 use crate::actor::Actor;
-use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
+use crate::command::{Attempt, Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
 use crate::hold::{self, AttemptId, Claim, Hold, HoldState, Indexed, Status};
 use crate::id::{HoldId, Sequence, UserId};
@@ -63,7 +63,7 @@ pub struct PlaceStayHold {
 impl Command for PlaceStayHold {
     type Outcome = StayHold;
     const NAME: &'static str = "stay.hold.place";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StayHold> {
         let dates = StayDates::new(self.check_in, self.check_out, HOLD_NIGHTS_MAX, ["checkIn", "checkOut"])?;
@@ -176,7 +176,7 @@ pub struct PlaceStayHolds(pub Vec<PlaceStayHold>);
 impl Command for PlaceStayHolds {
     type Outcome = Vec<Result<StayHold, Rejection>>;
     const NAME: &'static str = "stay.hold.place_batch";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Self::Outcome> {
         let mut results = Vec::with_capacity(self.0.len());
@@ -212,7 +212,7 @@ pub struct ConfirmStayHold {
 impl Command for ConfirmStayHold {
     type Outcome = StayReservation;
     const NAME: &'static str = "stay.hold.confirm";
-    const WRITES: Writes = Writes::Both;
+    type Writes = writes::Both;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StayReservation> {
         rows.ids.request(&Sequence::StayReservation);
@@ -222,26 +222,28 @@ impl Command for ConfirmStayHold {
         end(rows, &hold, HoldState::Confirmed { record: reservation.id.get() }, at.now)?;
         Ok(reservation)
     }
+}
 
-    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
+impl TwoPhase for ConfirmStayHold {
+    type Prepared = AttemptId;
+
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
         let hold = find_open(rows, self.id, self.actor, at.now)?;
         let prepared = hold::prepare(rows, &hold, at.now)?;
-        let attempt = prepared.attempts;
+        let attempt = prepared.attempt();
         rows.stay.holds.put(hold.id, prepared);
         Ok(attempt)
     }
 
-    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<StayReservation> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &AttemptId) -> Decision<StayReservation> {
         rows.ids.request(&Sequence::StayReservation);
-        let hold = find(rows, self.id, self.actor)?;
-        assert_eq!((hold.state, hold.attempts), (HoldState::Prepared, attempt), "the hold is prepared");
+        let hold = hold::prepared(rows.stay.holds.get(&prepared.hold)?, *prepared)?;
         request_nights(rows, &hold);
-        let of = AttemptId { hold: hold.id, attempt };
-        if let reservation @ Some(_) = hold::recorded_outcome(rows, of)? {
+        if let reservation @ Some(_) = hold::recorded_outcome(rows, *prepared)? {
             return Err(StayRejection::StayHoldAlreadyProcessed { reservation }.into());
         }
         let reservation = reserve(rows, &hold, at.now)?;
-        hold::record_outcome(rows, of, reservation.id.get());
+        hold::record_outcome(rows, *prepared, reservation.id.get());
         Ok(reservation)
     }
 
@@ -249,11 +251,11 @@ impl Command for ConfirmStayHold {
         &self,
         rows: &mut WorkingSet,
         at: &Context<'_>,
-        attempt: Attempt,
+        prepared: &AttemptId,
         outcome: Option<&StayReservation>,
     ) -> Decision<()> {
         let record = outcome.map(|reservation| reservation.id.get());
-        finish_attempt(rows, AttemptId { hold: self.id, attempt }, record, at.now)
+        finish_attempt(rows, *prepared, record, at.now)
     }
 }
 
@@ -268,7 +270,7 @@ pub struct RecoverStayHold {
 impl Command for RecoverStayHold {
     type Outcome = ();
     const NAME: &'static str = "stay.hold.finish_attempt";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         finish_attempt(rows, self.of, self.record, at.now)
@@ -329,7 +331,7 @@ pub struct CancelStayHold {
 impl Command for CancelStayHold {
     type Outcome = ();
     const NAME: &'static str = "stay.hold.cancel";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         let hold = find_open(rows, self.id, self.actor, at.now)?;

@@ -3,7 +3,7 @@
 use super::StayDates;
 use super::room_type::{self, Night, NightId, RoomTypeId};
 use crate::actor::Actor;
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
 use crate::id::{HoldId, UserId, number_id};
 use crate::money::Currency;
@@ -49,7 +49,7 @@ pub struct CancelStayReservation {
 impl Command for CancelStayReservation {
     type Outcome = StayReservation;
     const NAME: &'static str = "stay.reservation.cancel";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StayReservation> {
         let reservation = find(rows, self.id, self.actor)?;

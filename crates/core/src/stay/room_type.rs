@@ -7,7 +7,7 @@ use jiff::civil::Date;
 
 use super::{RANGE_NIGHTS_MAX, StayDates, night_of, night_unit, resource};
 use crate::capacity_fence;
-use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
+use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::hold;
 use crate::id::{Sequence, number_id};
 use crate::money::{Currency, check_price};
@@ -15,7 +15,7 @@ use crate::rejection::{Fault, Rejection, StayRejection};
 use crate::table::{Row, Scan};
 use crate::text::{check_name, check_text};
 use crate::time::Zone;
-use crate::unit::{Unit, Units};
+use crate::unit::{CapacityFence, Unit, Units};
 use crate::working_set::WorkingSet;
 
 pub const DESCRIPTION_CHARS_MAX: usize = 10_000;
@@ -91,7 +91,7 @@ pub struct CreateRoomType(pub RoomTypeDraft);
 impl Command for CreateRoomType {
     type Outcome = RoomType;
     const NAME: &'static str = "stay.room_type.create";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<RoomType> {
         let missing = |field| Rejection::invalid(field, Fault::Missing);
@@ -122,7 +122,7 @@ pub struct ChangeRoomType {
 impl Command for ChangeRoomType {
     type Outcome = RoomType;
     const NAME: &'static str = "stay.room_type.change";
-    const WRITES: Writes = Writes::Both;
+    type Writes = writes::Both;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomType> {
         let (old, new) = self.change(rows)?;
@@ -133,22 +133,31 @@ impl Command for ChangeRoomType {
         Ok(new)
     }
 
+    fn weight_in_steps(&self) -> usize {
+        // Lowering the total checks every night that can be held.
+        if self.draft.total_quantity.is_some() || self.draft.time_zone.is_some() { 2_048 } else { 0 }
+    }
+}
+
+impl TwoPhase for ChangeRoomType {
+    type Prepared = Option<CapacityFence>;
+
     /// Sets a capacity fence, which also binds holds that are decided on the old total.
-    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Option<CapacityFence>> {
         let (old, new) = self.change(rows)?;
         if can_reduce_availability(&old, &new) {
             capacity_fence::check_unfenced(rows, resource(self.id), at.now)?;
             check_quantity_covers(rows, at, &old, &new, InUse::ReservedAndHeld)?;
-            return Ok(capacity_fence::set(rows, resource(self.id), new.total_quantity, at.now));
+            return Ok(Some(capacity_fence::set(rows, resource(self.id), new.total_quantity, at.now)));
         }
-        Ok(capacity_fence::NO_FENCE)
+        Ok(None)
     }
 
-    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<RoomType> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &Option<CapacityFence>) -> Decision<RoomType> {
         let (old, new) = self.change(rows)?;
         if can_reduce_availability(&old, &new) {
             // Requires this attempt's own fence: the room type may have changed since it was prepared.
-            capacity_fence::fenced_capacity(rows, resource(self.id), attempt, at.now)?;
+            capacity_fence::fenced_capacity(rows, resource(self.id), *prepared, at.now)?;
             // Held rooms were checked by `prepare`. Since then they can only have been confirmed or released.
             check_quantity_covers(rows, at, &old, &new, InUse::Reserved)?;
         }
@@ -160,15 +169,10 @@ impl Command for ChangeRoomType {
         &self,
         rows: &mut WorkingSet,
         _at: &Context<'_>,
-        attempt: Attempt,
+        prepared: &Option<CapacityFence>,
         _outcome: Option<&RoomType>,
     ) -> Decision<()> {
-        capacity_fence::remove(rows, resource(self.id), attempt)
-    }
-
-    fn weight_in_steps(&self) -> usize {
-        // Lowering the total checks every night that can be held.
-        if self.draft.total_quantity.is_some() || self.draft.time_zone.is_some() { 2_048 } else { 0 }
+        capacity_fence::remove(rows, resource(self.id), *prepared)
     }
 }
 
@@ -199,7 +203,7 @@ pub struct SetNightsClosed {
 impl Command for SetNightsClosed {
     type Outcome = StayDates;
     const NAME: &'static str = "stay.nights.set_closed";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<StayDates> {
         let dates = StayDates::new(self.from, self.to, RANGE_NIGHTS_MAX, ["from", "to"])?;

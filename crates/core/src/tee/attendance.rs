@@ -2,7 +2,7 @@
 
 use super::booking::{self, Booking, BookingAction, BookingId, BookingState, BookingStatus, By, Step};
 use super::refund;
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::rejection::TeeRejection;
 use crate::working_set::WorkingSet;
 
@@ -15,7 +15,7 @@ pub struct CompleteBooking {
 impl Command for CompleteBooking {
     type Outcome = Booking;
     const NAME: &'static str = "tee.booking.complete";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Booking> {
         let booking = find_confirmed(rows, self.id, BookingStatus::Completed)?;
@@ -37,7 +37,7 @@ pub struct NoShowBooking {
 impl Command for NoShowBooking {
     type Outcome = Booking;
     const NAME: &'static str = "tee.booking.no_show";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Booking> {
         let booking = find_confirmed(rows, self.id, BookingStatus::NoShow)?;

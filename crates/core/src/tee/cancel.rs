@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::REASON_CHARS_MAX;
 use super::booking::{self, Booking, BookingAction, BookingId, BookingState, By, Step};
 use super::refund::{self, Refund};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::rejection::Rejection;
 use crate::text::check_text;
 use crate::working_set::WorkingSet;
@@ -21,7 +21,7 @@ pub struct CancelBooking {
 impl Command for CancelBooking {
     type Outcome = Booking;
     const NAME: &'static str = "tee.booking.cancel";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Booking> {
         let reason = self.reason.as_deref().map(|text| check_text("reason", text, REASON_CHARS_MAX)).transpose()?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::id::{Sequence, number_id};
 use crate::rejection::{Fault, Rejection, TeeRejection};
 use crate::table::Row;
@@ -35,7 +35,7 @@ pub struct CreateCourse {
 impl Command for CreateCourse {
     type Outcome = Course;
     const NAME: &'static str = "tee.course.create";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Course> {
         let name = check_name("name", &self.name)?.into();

@@ -7,7 +7,7 @@ use super::booking::{self, Booking, BookingAction, BookingId, BookingState, By, 
 use super::known_slot::{self, KnownSlot};
 use super::message::Message;
 use super::slot::TeeSlotId;
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
 use crate::id::{Sequence, UserId};
 use crate::rejection::{Fault, Rejection};
@@ -68,7 +68,7 @@ pub struct BookingCreated {
 impl Command for CreateBooking {
     type Outcome = BookingCreated;
     const NAME: &'static str = "tee.booking.create";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<BookingCreated> {
         check_players(self.players, SLOT_PLAYERS_MAX)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::booking::{BookingAction, BookingId};
 use super::inbox::{Handled, MessageKey};
-use crate::command::{Command, Context, Decision, Stop, Writes};
+use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
 use crate::id::UserId;
 use crate::table::Row;
@@ -48,7 +48,7 @@ pub struct ImportBookingEvent {
 impl Command for ImportBookingEvent {
     type Outcome = Handled;
     const NAME: &'static str = "tee.event.import";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Handled> {
         let event = &self.published;

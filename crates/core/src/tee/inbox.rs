@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::booking::{BookingAction, BookingId};
 use super::message::{Message, MessageId, Service};
 use super::{allotment, known_slot, notify, saga};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::table::Row;
 use crate::time::Timestamp;
 use crate::working_set::WorkingSet;
@@ -85,7 +85,7 @@ pub enum Handled {
 impl Command for Receive {
     type Outcome = Handled;
     const NAME: &'static str = "tee.message.receive";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Handled> {
         let message = &self.message;

@@ -12,7 +12,7 @@ use super::cancel;
 use super::inbox::Handled;
 use super::message::{Allotment, FailureReason};
 use super::slot::TeeSlotId;
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::working_set::WorkingSet;
 
 /// Fails a booking that got no reply before its deadline. No effect if it is no longer pending, or the deadline has not
@@ -26,7 +26,7 @@ impl Command for TimeOutBooking {
     /// The booking, if it failed now.
     type Outcome = Option<Booking>;
     const NAME: &'static str = "tee.booking.time_out";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Option<Booking>> {
         let booking = booking::find(rows, self.id)?;

@@ -10,7 +10,7 @@ use super::message::{Message, SlotNews};
 use super::start_time::StartTime;
 use super::string_enum::string_enum;
 use super::{DAYS_AHEAD_MAX, SLOT_PLAYERS_MAX, SLOTS_MAX};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
 use crate::id::{Sequence, number_id};
 use crate::money::{Currency, check_price, parse_currency};
@@ -135,7 +135,7 @@ impl Command for CreateSlots {
     /// In the order of the drafts.
     type Outcome = Vec<TeeSlot>;
     const NAME: &'static str = "tee.slots.create";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Vec<TeeSlot>> {
         self.check_count()?;
@@ -231,7 +231,7 @@ pub struct CloseSlot {
 impl Command for CloseSlot {
     type Outcome = TeeSlot;
     const NAME: &'static str = "tee.slot.close";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<TeeSlot> {
         let slot = set_closed(rows, self.slot, true)?;
@@ -256,7 +256,7 @@ pub struct ReopenSlot {
 impl Command for ReopenSlot {
     type Outcome = TeeSlot;
     const NAME: &'static str = "tee.slot.reopen";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<TeeSlot> {
         set_closed(rows, self.slot, false)

@@ -1,7 +1,7 @@
 //! Publishing admissions through the waiting room. The waiting room decides who is admitted, and when.
 
 use super::EventId;
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
 use crate::id::UserId;
 use crate::time::Timestamp;
@@ -25,7 +25,7 @@ pub struct AnnounceAdmission(pub QueueAdmission);
 impl Command for AnnounceAdmission {
     type Outcome = ();
     const NAME: &'static str = "ticket.queue.announce";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
         rows.emit(Event::QueueAdmitted(self.0));

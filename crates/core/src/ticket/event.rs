@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::plan::{SeatDraft, check_plan};
 use super::{CONCURRENT_DEFAULT, CONCURRENT_MAX, EventId, SEATS_MAX, SEATS_PER_USER_DEFAULT, SeatPlan, event_unit};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::hold;
 use crate::id::Sequence;
 use crate::money::Currency;
@@ -70,7 +70,7 @@ pub struct CreateEvent {
 impl Command for CreateEvent {
     type Outcome = TicketEvent;
     const NAME: &'static str = "ticket.event.create";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<TicketEvent> {
         // Drawn first, so that the dry run stops before a long plan is validated.
@@ -117,7 +117,7 @@ pub struct ChangeEvent {
 impl Command for ChangeEvent {
     type Outcome = EventView;
     const NAME: &'static str = "ticket.event.change";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<EventView> {
         request_remaining(rows, self.id);
@@ -136,7 +136,7 @@ pub struct SetPaused {
 impl Command for SetPaused {
     type Outcome = EventView;
     const NAME: &'static str = "ticket.event.set_paused";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<EventView> {
         request_remaining(rows, self.event);

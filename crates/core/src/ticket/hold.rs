@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::reservation::{self, ReservedSeat, SeatReservation};
 use super::{BuyerId, EventId, SeatPointer, event_unit, seat_unit};
 use crate::actor::Actor;
-use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
+use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
 use crate::hold::{self, AttemptId, Claim, Hold, HoldState, Indexed, Status};
 use crate::id::{HoldId, Sequence};
@@ -49,7 +49,7 @@ pub struct ConfirmSeatHold {
 impl Command for ConfirmSeatHold {
     type Outcome = SeatReservation;
     const NAME: &'static str = "ticket.hold.confirm";
-    const WRITES: Writes = Writes::Both;
+    type Writes = writes::Both;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
         rows.ids.request(&Sequence::SeatReservation);
@@ -58,30 +58,33 @@ impl Command for ConfirmSeatHold {
         end(rows, &hold, HoldState::Confirmed { record: reservation.id.get() }, at.now)?;
         Ok(reservation)
     }
+}
 
-    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
+impl TwoPhase for ConfirmSeatHold {
+    type Prepared = AttemptId;
+
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
         let hold = find_open(rows, self.id, self.actor, at.now)?;
         let prepared = prepare(rows, &hold, at.now)?;
-        let attempt = prepared.attempts;
+        let attempt = prepared.attempt();
         rows.ticket.holds.put(hold.id, prepared);
         Ok(attempt)
     }
 
-    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<SeatReservation> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &AttemptId) -> Decision<SeatReservation> {
         rows.ids.request(&Sequence::SeatReservation);
-        let hold = find(rows, self.id, self.actor)?;
-        record(rows, &hold, attempt, at.now)
+        record(rows, *prepared, at.now)
     }
 
     fn finish(
         &self,
         rows: &mut WorkingSet,
         at: &Context<'_>,
-        attempt: Attempt,
+        prepared: &AttemptId,
         outcome: Option<&SeatReservation>,
     ) -> Decision<()> {
         let record = outcome.map(|reservation| reservation.id.get());
-        finish_attempt(rows, AttemptId { hold: self.id, attempt }, record, at.now)
+        finish_attempt(rows, *prepared, record, at.now)
     }
 }
 
@@ -96,7 +99,7 @@ pub struct RecoverSeatHold {
 impl Command for RecoverSeatHold {
     type Outcome = ();
     const NAME: &'static str = "ticket.hold.finish_attempt";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         finish_attempt(rows, self.of, self.record, at.now)
@@ -113,7 +116,7 @@ pub struct CancelSeatHold {
 impl Command for CancelSeatHold {
     type Outcome = ();
     const NAME: &'static str = "ticket.hold.cancel";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         let hold = find_open(rows, self.id, self.actor, at.now)?;
@@ -170,15 +173,9 @@ pub(super) fn prepare(rows: &mut WorkingSet, hold: &SeatHold, now: Timestamp) ->
 }
 
 /// Records a confirm attempt as a reservation, unless the attempt is decided already.
-pub(super) fn record(
-    rows: &mut WorkingSet,
-    hold: &SeatHold,
-    attempt: Attempt,
-    now: Timestamp,
-) -> Decision<SeatReservation> {
-    assert_eq!((hold.state, hold.attempts), (HoldState::Prepared, attempt), "the hold is prepared");
+pub(super) fn record(rows: &mut WorkingSet, of: AttemptId, now: Timestamp) -> Decision<SeatReservation> {
+    let hold = &hold::prepared(rows.ticket.holds.get(&of.hold)?, of)?;
     reservation::request_rows(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
-    let of = AttemptId { hold: hold.id, attempt };
     if let reservation @ Some(_) = hold::recorded_outcome(rows, of)? {
         return Err(TicketRejection::SeatHoldAlreadyProcessed { reservation }.into());
     }

@@ -6,7 +6,7 @@ use super::hold::SeatHold;
 use super::seat::{self, SeatStatus};
 use super::seat_claim::{SeatRequest, check_at_once, check_on_sale, claim_seats};
 use super::{EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatPlan, SeatsOf, event_unit, seat_unit};
-use crate::command::{Command, Context, Decision, Stop, Writes};
+use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
 use crate::hold::{self, Indexed as _};
 use crate::id::{HoldId, UserId};
@@ -29,7 +29,7 @@ pub struct HoldSeats {
 impl Command for HoldSeats {
     type Outcome = SeatHold;
     const NAME: &'static str = "ticket.hold.place";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatHold> {
         let request = SeatRequest { event: self.event, user: self.user, seats: &self.seats };
@@ -66,7 +66,7 @@ pub struct HoldBest {
 impl Command for HoldBest {
     type Outcome = SeatHold;
     const NAME: &'static str = "ticket.hold.place_best";
-    const WRITES: Writes = Writes::Live;
+    type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatHold> {
         SeatRequest { event: self.event, user: self.user, seats: &[] }.request_rows(rows);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::event::{self, EventSales};
 use super::{Buyer, BuyerId, EventId, SeatHold, SeatId, SoldSeat};
 use crate::actor::Actor;
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
 use crate::id::{HoldId, Sequence, UserId, number_id};
 use crate::money::Currency;
@@ -61,7 +61,7 @@ pub struct CancelSeatReservation {
 impl Command for CancelSeatReservation {
     type Outcome = SeatReservation;
     const NAME: &'static str = "ticket.reservation.cancel";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
         let reservation = find(rows, self.id, self.actor)?;

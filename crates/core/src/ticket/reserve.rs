@@ -4,7 +4,7 @@ use super::hold::{SeatHold, finish_attempt, prepare, record};
 use super::reservation::{self, SeatReservation};
 use super::seat_claim::{SeatClaimed, SeatRequest, claim_seats};
 use super::{EventId, SEATS_AT_ONCE_MAX};
-use crate::command::{Attempt, Command, Context, Decision, Writes};
+use crate::command::{Attempt, Command, Context, Decision, TwoPhase, writes};
 use crate::hold::{AttemptId, Hold, HoldState, Indexed as _};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::time::Span;
@@ -31,7 +31,7 @@ pub struct ReserveSeats {
 impl Command for ReserveSeats {
     type Outcome = SeatReservation;
     const NAME: &'static str = "ticket.seats.reserve";
-    const WRITES: Writes = Writes::Both;
+    type Writes = writes::Both;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
         rows.ids.request(&Sequence::SeatReservation);
@@ -44,39 +44,6 @@ impl Command for ReserveSeats {
         Ok(reservation)
     }
 
-    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
-        let hold = self.claim(rows, at)?;
-        SeatHold::index(rows, &hold, at.now)?;
-        let prepared = prepare(rows, &hold, at.now)?;
-        let attempt = prepared.attempts;
-        write(rows, prepared);
-        Ok(attempt)
-    }
-
-    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<SeatReservation> {
-        rows.ids.request(&Sequence::SeatReservation);
-        reservation::request_rows(rows, self.event, self.user, self.request().ids());
-        let hold = self.prepared_hold(rows)?.expect("the hold is prepared");
-        record(rows, &hold, attempt, at.now)
-    }
-
-    fn finish(
-        &self,
-        rows: &mut WorkingSet,
-        at: &Context<'_>,
-        attempt: Attempt,
-        outcome: Option<&SeatReservation>,
-    ) -> Decision<()> {
-        self.request().request_live_rows(rows);
-        let id = match outcome {
-            Some(reservation) => Some(reservation.hold),
-            None => self.prepared_hold(rows)?.map(|hold| hold.id),
-        };
-        // A lost hold needs no finish.
-        let Some(hold) = id else { return Ok(()) };
-        finish_attempt(rows, AttemptId { hold, attempt }, outcome.map(|reservation| reservation.id.get()), at.now)
-    }
-
     fn lane(&self) -> u64 {
         self.event.get()
     }
@@ -87,6 +54,36 @@ impl Command for ReserveSeats {
 
     fn user(&self) -> Option<UserId> {
         Some(self.user)
+    }
+}
+
+impl TwoPhase for ReserveSeats {
+    type Prepared = AttemptId;
+
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
+        let hold = self.claim(rows, at)?;
+        SeatHold::index(rows, &hold, at.now)?;
+        let prepared = prepare(rows, &hold, at.now)?;
+        let attempt = prepared.attempt();
+        write(rows, prepared);
+        Ok(attempt)
+    }
+
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &AttemptId) -> Decision<SeatReservation> {
+        rows.ids.request(&Sequence::SeatReservation);
+        reservation::request_rows(rows, self.event, self.user, self.request().ids());
+        record(rows, *prepared, at.now)
+    }
+
+    fn finish(
+        &self,
+        rows: &mut WorkingSet,
+        at: &Context<'_>,
+        prepared: &AttemptId,
+        outcome: Option<&SeatReservation>,
+    ) -> Decision<()> {
+        self.request().request_live_rows(rows);
+        finish_attempt(rows, *prepared, outcome.map(|reservation| reservation.id.get()), at.now)
     }
 }
 
@@ -107,15 +104,6 @@ impl ReserveSeats {
         let reused = replaced.iter().find(|old| old.id == hold.id);
         let attempts = reused.map_or(Attempt::default(), |old| old.attempts);
         Ok(Hold { expires_at, attempts, ..hold })
-    }
-
-    /// Returns the hold that `prepare` placed. Its id contains the time of `prepare`, which is not passed on, so it is
-    /// looked up by a seat.
-    fn prepared_hold(&self, rows: &mut WorkingSet) -> Decision<Option<SeatHold>> {
-        let Some(first) = self.request().ids().min() else { return Ok(None) };
-        let Some(entry) = rows.ticket.by_seat.get(&first)?.copied() else { return Ok(None) };
-        let hold = rows.ticket.holds.get(&entry.hold)?.cloned();
-        Ok(hold.filter(|hold| hold.id == HoldId::new(hold.created_at, self.random)))
     }
 }
 

@@ -6,7 +6,7 @@ use super::delivery::{self, Delivery, DeliveryId, DeliveryState, DeliveryStatus,
 use super::enqueue::QueuedEvent;
 use super::subscription::{Webhook, WebhookId};
 use super::{AT_ONCE_MAX, ERROR_CHARS_MAX};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::time::{Span, Timestamp};
 use crate::working_set::WorkingSet;
 
@@ -47,7 +47,7 @@ pub struct Claimed {
 impl Command for ClaimDeliveries {
     type Outcome = Claims;
     const NAME: &'static str = "webhook.delivery.claim";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Claims> {
         assert!(self.due.len() <= AT_ONCE_MAX, "the number of claimed deliveries is bounded");
@@ -126,7 +126,7 @@ impl Command for ReportAttempt {
     /// New status of the delivery; `None` if the report was ignored.
     type Outcome = Option<DeliveryStatus>;
     const NAME: &'static str = "webhook.delivery.report";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Option<DeliveryStatus>> {
         let Some(before) = rows.webhook.deliveries.get(&self.delivery)?.cloned() else { return Ok(None) };

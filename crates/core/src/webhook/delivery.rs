@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::AT_ONCE_MAX;
 use super::enqueue::{EventName, QueuedEvent};
 use super::subscription::{self, WebhookId};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::id::number_id;
 use crate::rejection::WebhookRejection;
 use crate::table::Row;
@@ -165,7 +165,7 @@ pub struct RetryDelivery {
 impl Command for RetryDelivery {
     type Outcome = Delivery;
     const NAME: &'static str = "webhook.delivery.retry";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Delivery> {
         rows.webhook.deliveries.request(&self.id);
@@ -197,7 +197,7 @@ impl Command for ForgetDeliveries {
     /// Number of purged deliveries.
     type Outcome = usize;
     const NAME: &'static str = "webhook.delivery.forget";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<usize> {
         assert!(self.ids.len() <= AT_ONCE_MAX, "the number of purged deliveries is bounded");

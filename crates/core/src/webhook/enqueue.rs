@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::ENQUEUED_MAX;
 use super::delivery::{self, Delivery, DeliveryId, DeliveryState};
 use super::subscription::{Webhook, active};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::id::Sequence;
 use crate::rejection::Rejection;
 use crate::relay::{LEASE, Partition, Relay};
@@ -76,7 +76,7 @@ impl Command for EnqueueDeliveries {
     /// Number of deliveries created.
     type Outcome = usize;
     const NAME: &'static str = "webhook.offer";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<usize> {
         assert!(self.events.len() <= ENQUEUED_MAX, "the number of events is bounded");

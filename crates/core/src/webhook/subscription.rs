@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::secrets::Secrets;
 use super::types::EventTypes;
 use super::{URL_CHARS_MAX, WEBHOOKS_MAX};
-use crate::command::{Command, Context, Decision, Writes};
+use crate::command::{Command, Context, Decision, writes};
 use crate::id::{ID_MAX, Sequence, number_id};
 use crate::rejection::{Rejection, WebhookRejection};
 use crate::table::{Row, Scan};
@@ -77,7 +77,7 @@ impl std::fmt::Debug for CreateWebhook {
 impl Command for CreateWebhook {
     type Outcome = Webhook;
     const NAME: &'static str = "webhook.create";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Webhook> {
         check_text("url", &self.url, URL_CHARS_MAX)?;
@@ -109,7 +109,7 @@ pub struct DeleteWebhook {
 impl Command for DeleteWebhook {
     type Outcome = ();
     const NAME: &'static str = "webhook.delete";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
         find(rows, self.id)?;
@@ -127,7 +127,7 @@ pub struct EnableWebhook {
 impl Command for EnableWebhook {
     type Outcome = Webhook;
     const NAME: &'static str = "webhook.enable";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Webhook> {
         let webhook = find(rows, self.id)?;
@@ -157,7 +157,7 @@ impl Command for RotateSecret {
     /// The webhook, and the time of the decision.
     type Outcome = (Webhook, Timestamp);
     const NAME: &'static str = "webhook.rotate_secret";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<(Webhook, Timestamp)> {
         let webhook = find(rows, self.id)?;

@@ -199,7 +199,10 @@ async fn each_service_has_its_own_authorities() {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(2) {
         let ready = server.client().request(reqwest::Method::GET, "/readyz").send().await.unwrap();
-        assert_eq!(ready.json::<Value>().await.unwrap()["bus"], "NATS is unavailable");
+        assert_eq!(
+            ready.json::<Value>().await.unwrap()["bus"].as_str().map(|fault| fault.starts_with("NATS at ")),
+            Some(true)
+        );
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     drop(server);

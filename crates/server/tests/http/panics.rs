@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
-use holdfast_core::command::Writes;
+use holdfast_core::command::writes;
 use holdfast_core::{Command, Context, Decision, WorkingSet};
 use holdfast_testkit::{Profile, profiles};
 
@@ -16,7 +16,7 @@ struct Panicking;
 impl Command for Panicking {
     type Outcome = ();
     const NAME: &'static str = "panic on purpose";
-    const WRITES: Writes = Writes::Durable;
+    type Writes = writes::Durable;
 
     fn decide(&self, _: &mut WorkingSet, _: &Context<'_>) -> Decision<()> {
         panic!("a command panicked on purpose")

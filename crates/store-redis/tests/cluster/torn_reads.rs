@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use holdfast_core::actor::Actor;
-use holdfast_core::command::Writes;
+use holdfast_core::command::writes;
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::stay::reservation::{CancelStayReservation, StayReservationState};
 use holdfast_core::stay::room_type::NightId;
@@ -135,82 +135,84 @@ async fn one_key_at_two_servers_gets_one_answer() {
     expect_no_panic(panicked);
 }
 
-/// Is rejected if a reservation and its night, which one commit changes, do not agree. Panics if `PANICS`.
-struct Compare<const LIVE: bool, const PANICS: bool>(StayReservationId);
+/// A command that only reads, in a session of live or of durable rows.
+macro_rules! reading_command {
+    ($name:ident($id:ty), $writes:ident, $decide:ident) => {
+        struct $name<const PANICS: bool>($id);
 
-impl<const LIVE: bool, const PANICS: bool> Command for Compare<LIVE, PANICS> {
-    type Outcome = ();
-    const NAME: &'static str = "test.compare";
-    const WRITES: Writes = if LIVE { Writes::Live } else { Writes::Durable };
+        impl<const PANICS: bool> Command for $name<PANICS> {
+            type Outcome = ();
+            const NAME: &'static str = "test.read";
+            type Writes = writes::$writes;
 
-    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
-        let reservation = rows.stay.reservations.get(&self.0)?.expect("it exists").clone();
-        let night = NightId { room_type: reservation.room_type, date: tomorrow() };
-        let reserved = rows.stay.nights.get(&night)?.map_or(0, |night| night.reserved);
-        let agrees = (reserved == 1) == (reservation.state == StayReservationState::Confirmed);
-        assert!(agrees || !PANICS, "a reservation is counted");
-        if agrees { Ok(()) } else { Err(Rejection::Forbidden.into()) }
-    }
+            fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
+                let agrees = $decide(self.0, rows, at)?;
+                assert!(agrees || !PANICS, "the rows agree");
+                if agrees { Ok(()) } else { Err(Rejection::Forbidden.into()) }
+            }
+        }
+    };
+}
+reading_command!(CompareInLive(StayReservationId), Live, agrees_with_night);
+reading_command!(CompareInDurable(StayReservationId), Durable, agrees_with_night);
+reading_command!(DurableFirstInLive(RoomTypeId), Live, is_claimed);
+reading_command!(DurableFirstInDurable(RoomTypeId), Durable, is_claimed);
+
+/// Whether a reservation and its night agree, which one commit changes.
+fn agrees_with_night(id: StayReservationId, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<bool> {
+    let reservation = rows.stay.reservations.get(&id)?.expect("it exists").clone();
+    let night = NightId { room_type: reservation.room_type, date: tomorrow() };
+    let reserved = rows.stay.nights.get(&night)?.map_or(0, |night| night.reserved);
+    Ok((reserved == 1) == (reservation.state == StayReservationState::Confirmed))
 }
 
-async fn compare<const LIVE: bool, const PANICS: bool>(point: Point) -> Result<(), Refused> {
+/// Whether a unit is held or reserved, as after every commit. Loads the durable row first, the live one in a later round.
+fn is_claimed(room_type: RoomTypeId, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<bool> {
+    let night = NightId { room_type, date: tomorrow() };
+    let reserved = rows.stay.nights.get(&night)?.map_or(0, |night| night.reserved);
+    let held = rows.held.get(&night_unit(room_type, tomorrow()))?.map_or(0, |tally| tally.live(at.now));
+    Ok(reserved + held == 1)
+}
+
+async fn compare<C: Command<Outcome = ()>>(command: fn(StayReservationId) -> C, point: Point) -> Result<(), Refused> {
     let (_cluster, a, b) = servers().await;
     let id = reserved(&a).await;
     let a = interrupted(&a, point, async move {
         b.run(cancel(id)).await.unwrap();
     });
-    a.run(Compare::<LIVE, PANICS>(id)).await
+    a.run(command(id)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rejection_of_torn_rows_is_a_conflict() {
-    assert_eq!(compare::<false, false>(Point::RecordLoaded).await, Ok(()));
-    assert_eq!(compare::<true, false>(Point::DurableRead).await, Ok(()));
+    assert_eq!(compare(CompareInDurable::<false>, Point::RecordLoaded).await, Ok(()));
+    assert_eq!(compare(CompareInLive::<false>, Point::DurableRead).await, Ok(()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn panic_on_torn_rows_is_a_conflict() {
     let panicked = panics::count();
-    assert_eq!(compare::<false, true>(Point::RecordLoaded).await, Ok(()));
-    assert_eq!(compare::<true, true>(Point::DurableRead).await, Ok(()));
+    assert_eq!(compare(CompareInDurable::<true>, Point::RecordLoaded).await, Ok(()));
+    assert_eq!(compare(CompareInLive::<true>, Point::DurableRead).await, Ok(()));
     expect_no_panic(panicked);
 }
 
-/// Is rejected if a unit is neither held nor reserved, which no commit leads to. Loads the durable row first, the live one in
-/// a later round. Panics if `PANICS`.
-struct DurableFirst<const LIVE: bool, const PANICS: bool>(RoomTypeId);
-
-impl<const LIVE: bool, const PANICS: bool> Command for DurableFirst<LIVE, PANICS> {
-    type Outcome = ();
-    const NAME: &'static str = "test.durable_first";
-    const WRITES: Writes = if LIVE { Writes::Live } else { Writes::Durable };
-
-    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
-        let night = NightId { room_type: self.0, date: tomorrow() };
-        let reserved = rows.stay.nights.get(&night)?.map_or(0, |night| night.reserved);
-        let held = rows.held.get(&night_unit(self.0, tomorrow()))?.map_or(0, |tally| tally.live(at.now));
-        let is_claimed = reserved + held == 1;
-        assert!(is_claimed || !PANICS, "a unit is held or reserved");
-        if is_claimed { Ok(()) } else { Err(Rejection::Forbidden.into()) }
-    }
-}
-
-async fn durable_first<const LIVE: bool, const PANICS: bool>(point: Point) -> Result<(), Refused> {
+async fn durable_first<C: Command<Outcome = ()>>(command: fn(RoomTypeId) -> C, point: Point) -> Result<(), Refused> {
     let (_cluster, a, b) = servers().await;
     let room_type = a.room_type(1).await;
     let hold = a.place(1, room_type).await.unwrap().id;
     let a = interrupted(&a, point, async move {
         b.confirm(hold).await.unwrap();
     });
-    a.run(DurableFirst::<LIVE, PANICS>(room_type)).await
+    a.run(command(room_type)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn live_rows_after_a_snapshot_are_a_conflict() {
     let panicked = panics::count();
-    assert_eq!(durable_first::<false, false>(Point::RecordLoaded).await, Ok(()));
-    assert_eq!(durable_first::<true, false>(Point::DurableRead).await, Ok(()));
-    assert_eq!(durable_first::<false, true>(Point::RecordLoaded).await, Ok(()));
-    assert_eq!(durable_first::<true, true>(Point::DurableRead).await, Ok(()));
+    assert_eq!(durable_first(DurableFirstInDurable::<false>, Point::RecordLoaded).await, Ok(()));
+    assert_eq!(durable_first(DurableFirstInLive::<false>, Point::DurableRead).await, Ok(()));
+    assert_eq!(durable_first(DurableFirstInDurable::<true>, Point::RecordLoaded).await, Ok(()));
+    assert_eq!(durable_first(DurableFirstInLive::<true>, Point::DurableRead).await, Ok(()));
     expect_no_panic(panicked);
 }

@@ -188,13 +188,13 @@ fn abandoned_attempt_is_finished_as_decided() {
         let room = room(&mut world);
         let held = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
         let attempt = world.prepare(&confirm_command(&held)).unwrap();
-        let of = AttemptId { hold: held.id, attempt };
-        world.run(&RecoverLock { of: AttemptId { attempt: Attempt(attempt.0 + 1), ..of }, record }).unwrap();
+        let of = attempt;
+        world.run(&RecoverLock { of: AttemptId { attempt: Attempt(of.attempt.0 + 1), ..of }, record }).unwrap();
         world.run(&RecoverLock { of, record }).unwrap();
         world.run(&RecoverLock { of, record: Some(88) }).expect("a second finish has no effect");
         let state = world.ask(|rows, _| Ok(lock::find(rows, held.id, Actor::Admin)?.state)).unwrap();
         assert_eq!(state, record.map_or(HoldState::Held, |record| HoldState::Confirmed { record }));
-        let unknown = AttemptId { hold: HoldId::new(world.now, [9; 10]), attempt };
+        let unknown = AttemptId { hold: HoldId::new(world.now, [9; 10]), ..of };
         world.run(&RecoverLock { of: unknown, record }).expect("a lost lock is ignored");
     }
 }
@@ -206,7 +206,7 @@ fn aborted_attempt_is_not_recorded() {
     let lock = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
     let command = confirm_command(&lock);
     let attempt = world.prepare(&command).unwrap();
-    let of = AttemptId { hold: lock.id, attempt };
+    let of = attempt;
     let abort = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
         rows.decisions.get(&of)?;
         rows.decisions.put(of, crate::hold::Decided { record: None });

@@ -9,14 +9,14 @@ use crate::calendar::lock::ReleaseLock;
 use crate::calendar::reprice::RepriceSlots;
 use crate::calendar::reservation::CancelRoomReservation;
 use crate::calendar::room::ChangeRoom;
-use crate::command::{Attempt, Command, Stop};
+use crate::command::{Command, Stop, WriteMode as _};
 use crate::table::{SWEEPS, TableSet as _};
 use crate::testing::Dice;
 
 const HOURS: [&str; 5] = ["09:00-12:00", "08:30-11:30", "10:00-15:00", "22:00-02:00 09:00-10:00", ""];
 
 /// A prepared confirm attempt, as a failed server may leave it.
-type PreparedAttempt = (ConfirmLock, Attempt);
+type PreparedAttempt = (ConfirmLock, crate::hold::AttemptId);
 
 struct History {
     world: World,
@@ -63,16 +63,10 @@ impl History {
 
     fn run<C: Command>(&mut self, command: &C) -> Option<C::Outcome> {
         // A command that must retry is dropped.
-        let decided = if self.in_steps && C::WRITES == crate::command::Writes::Both {
-            let attempt = match self.world.prepare(command) {
-                Ok(attempt) => attempt,
-                Err(stop) => return no_outcome(&stop),
-            };
-            let outcome = self.world.record(command, attempt);
-            self.world.finish(command, attempt, outcome.as_ref().ok());
-            outcome
+        let decided = if self.in_steps {
+            self.world.decide_in_steps(command)
         } else {
-            self.world.step(C::WRITES, |rows, at| command.decide(rows, at))
+            self.world.step(C::Writes::WRITES, |rows, at| command.decide(rows, at))
         };
         match decided {
             Ok(outcome) => Some(outcome),

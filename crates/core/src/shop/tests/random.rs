@@ -2,8 +2,8 @@
 
 use super::payment::RecoverOrder;
 use super::*;
-use crate::command::{Attempt, Decision, Stop};
-use crate::hold::{AttemptId, HoldState};
+use crate::command::{Decision, Stop, TwoPhase, WriteMode as _};
+use crate::hold::HoldState;
 use crate::rejection::ShopRejection;
 use crate::table::SWEEPS;
 use crate::testing::Dice;
@@ -26,11 +26,9 @@ struct History {
 }
 
 /// A prepared command, and its record if decided.
-struct InProgress<C: Command> {
+struct InProgress<C: TwoPhase> {
     command: C,
-    attempt: Attempt,
-    /// Hold that the command pays for.
-    hold: Option<HoldId>,
+    prepared: C::Prepared,
     recorded: Option<Decision<C::Outcome>>,
 }
 
@@ -93,7 +91,7 @@ impl History {
 
     /// Runs a command that may be rejected or back off; either must leave the shop consistent.
     fn try_to<C: Command>(&mut self, command: &C) -> Option<C::Outcome> {
-        self.shop.world.step(C::WRITES, |rows, at| command.decide(rows, at)).ok()
+        self.shop.world.step(C::Writes::WRITES, |rows, at| command.decide(rows, at)).ok()
     }
 
     fn charge(&mut self) {
@@ -117,9 +115,8 @@ impl History {
         let coupon = (self.dice.roll(2) == 0).then(|| code(self.coupon()));
         let command = PayOrder { coupon, ..payment_of(user) };
         if self.shop.in_steps {
-            if let Ok(attempt) = self.shop.world.prepare(&command) {
-                let hold = self.shop.reservation(user).unwrap().hold.id;
-                self.payments.push(InProgress { command, attempt, hold: Some(hold), recorded: None });
+            if let Ok(prepared) = self.shop.world.prepare(&command) {
+                self.payments.push(InProgress { command, prepared, recorded: None });
             }
             return;
         }
@@ -144,8 +141,8 @@ impl History {
         let command = ChangeOption { id: self.option(), price: None, is_active: None, stock: Some(stock) };
         if !self.shop.in_steps {
             self.try_to(&command);
-        } else if let Ok(attempt) = self.shop.world.prepare(&command) {
-            self.changes.push(InProgress { command, attempt, hold: None, recorded: None });
+        } else if let Ok(prepared) = self.shop.world.prepare(&command) {
+            self.changes.push(InProgress { command, prepared, recorded: None });
         }
     }
 
@@ -172,7 +169,7 @@ impl History {
     fn recover(&mut self) {
         let Some(index) = pick_index(&mut self.dice, self.payments.len()) else { return };
         let command = self.payments.swap_remove(index);
-        let of = AttemptId { hold: command.hold.unwrap(), attempt: command.attempt };
+        let of = command.prepared;
         let record = command.recorded.and_then(Result::ok).map(|paid| paid.order.id.get());
         self.shop.run(&RecoverOrder { of, record }).unwrap();
     }
@@ -199,16 +196,16 @@ impl History {
     }
 }
 
-impl<C: Command> InProgress<C> {
+impl<C: TwoPhase<Prepared: Copy>> InProgress<C> {
     /// Whether it is done.
     fn advance(&mut self, world: &mut World) -> bool {
         match &self.recorded {
             None => {
-                self.recorded = Some(world.record(&self.command, self.attempt));
+                self.recorded = Some(world.record(&self.command, self.prepared));
                 false
             }
             Some(recorded) => {
-                world.finish(&self.command, self.attempt, recorded.as_ref().ok());
+                world.finish(&self.command, self.prepared, recorded.as_ref().ok());
                 true
             }
         }

@@ -18,11 +18,7 @@ fn reserved(balance: i64) -> (Shop, UserId, ProductOptionId, OrderHold) {
 
 impl Shop {
     fn must_retry<C: Command>(&mut self, command: &C) -> bool {
-        let stopped = match C::WRITES {
-            crate::command::Writes::Both => self.world.prepare(command).err(),
-            writes => self.world.step(writes, |rows, at| command.decide(rows, at)).err(),
-        };
-        stopped == Some(Stop::Retry)
+        self.world.begin(command).err() == Some(Stop::Retry)
     }
 
     fn state(&mut self, hold: &OrderHold) -> HoldState {
@@ -100,7 +96,7 @@ fn rejected_payment_reverts_prepare() {
     shop.world.finish(&payment_of(user), attempt, None);
     assert_eq!((shop.state(&hold), shop.stock(option)), (HoldState::Held, (4, 2, 2)));
     let second = shop.world.prepare(&payment_of(user)).unwrap();
-    assert_eq!(second, Attempt(attempt.0 + 1));
+    assert_eq!(second, AttemptId { attempt: Attempt(attempt.attempt.0 + 1), ..attempt });
     shop.world.wait(Span::from_secs(1_800));
     shop.world.finish(&payment_of(user), second, None);
     assert_eq!(shop.stock(option), (4, 0, 4), "the hold had expired");
@@ -112,9 +108,9 @@ fn abandoned_payment_finishes_as_decided() {
     for is_recorded in [false, true] {
         let (mut shop, user, option, hold) = reserved(5_000);
         let attempt = shop.world.prepare(&payment_of(user)).unwrap();
-        let of = AttemptId { hold: hold.id, attempt };
+        let of = attempt;
         let record = is_recorded.then(|| shop.world.record(&payment_of(user), attempt).unwrap().order.id.get());
-        let other_attempt = AttemptId { attempt: Attempt(attempt.0 + 1), ..of };
+        let other_attempt = AttemptId { attempt: Attempt(of.attempt.0 + 1), ..of };
         shop.run(&RecoverOrder { of: other_attempt, record }).unwrap();
         assert_eq!(shop.state(&hold), HoldState::Prepared, "another attempt does not affect this one");
         for _ in 0..2 {
@@ -131,9 +127,9 @@ fn abandoned_payment_finishes_as_decided() {
 
 #[test]
 fn aborted_attempt_records_nothing() {
-    let (mut shop, user, _, hold) = reserved(5_000);
+    let (mut shop, user, _, _) = reserved(5_000);
     let attempt = shop.world.prepare(&payment_of(user)).unwrap();
-    shop.decide_attempt(AttemptId { hold: hold.id, attempt }, None);
+    shop.decide_attempt(attempt, None);
     assert_eq!(shop.world.record(&payment_of(user), attempt), Err(Stop::Retry));
     shop.world.finish(&payment_of(user), attempt, None);
     shop.pay(user).unwrap();
@@ -153,9 +149,9 @@ fn recorded_attempt_is_not_recorded_again() {
 
 #[test]
 fn late_finish_does_not_affect_next_attempt() {
-    let (mut shop, user, _, hold) = reserved(5_000);
+    let (mut shop, user, _, _) = reserved(5_000);
     let late = shop.world.prepare(&payment_of(user)).unwrap();
-    shop.run(&RecoverOrder { of: AttemptId { hold: hold.id, attempt: late }, record: None }).unwrap();
+    shop.run(&RecoverOrder { of: late, record: None }).unwrap();
     shop.release(user).unwrap();
     shop.world.finish(&payment_of(user), late, None);
     let next = shop.reserve(user).unwrap().hold;

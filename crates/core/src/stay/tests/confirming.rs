@@ -117,7 +117,7 @@ fn aborted_attempt_restores_the_hold() {
     hotel.world.finish(&confirm, attempt, None);
     assert_eq!(hotel.rows(), before);
     let second = hotel.world.prepare(&confirm).unwrap();
-    assert_eq!((attempt, second), (Attempt(1), Attempt(2)));
+    assert_eq!((attempt.attempt, second.attempt), (Attempt(1), Attempt(2)));
     hotel.world.finish(&confirm, attempt, None);
     assert_eq!(hotel.world.prepare(&confirm), Err(Stop::Retry), "an old attempt does not finish a new one");
     hotel.world.wait(Span::from_secs(600));
@@ -136,13 +136,13 @@ fn abandoned_attempt_is_finished_as_decided() {
         if record.is_some() {
             hotel.world.record(&confirm, attempt).unwrap();
         }
-        let recover = RecoverStayHold { of: AttemptId { hold: hold.id, attempt }, record };
+        let recover = RecoverStayHold { of: attempt, record };
         for _ in 0..2 {
             hotel.run(&recover).unwrap();
             assert_eq!(hotel.counts(1, 2), [if record.is_some() { (1, 0, 0) } else { (0, 1, 0) }]);
         }
         assert_eq!(hotel.audit().finish(), [""; 0]);
-        let unknown = AttemptId { hold: HoldId::new(hotel.world.now, [9; 10]), attempt };
+        let unknown = AttemptId { hold: HoldId::new(hotel.world.now, [9; 10]), ..attempt };
         hotel.run(&RecoverStayHold { of: unknown, record }).unwrap();
     }
 }
@@ -156,7 +156,7 @@ fn attempt_is_decided_once() {
     for (record, expected) in
         [(None, Stop::Retry), (Some(5), StayRejection::StayHoldAlreadyProcessed { reservation: Some(5) }.into())]
     {
-        let of = AttemptId { hold: hold.id, attempt };
+        let of = attempt;
         let decide = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
             rows.decisions.get(&of)?;
             rows.decisions.put(of, Decided { record });

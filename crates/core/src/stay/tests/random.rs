@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::command::{Attempt, Decision, Stop, Writes};
+use crate::command::{Decision, Stop, Writes};
 use crate::hold::{AttemptId, Indexed as _};
 use crate::table::TableSet as _;
 use crate::testing::Dice;
@@ -372,12 +372,12 @@ fn indexes_are_rebuilt_from_live_holds() {
 }
 
 /// Records a prepared attempt or aborts it; finishes it, or recovers it as another server.
-fn complete(hotel: &mut Hotel, dice: &mut Dice, (command, attempt): (ConfirmStayHold, Attempt)) {
+fn complete(hotel: &mut Hotel, dice: &mut Dice, (command, attempt): (ConfirmStayHold, AttemptId)) {
     let (recorded, is_abandoned) = (dice.roll(3) > 0, dice.roll(3) == 0);
     let outcome = recorded.then(|| hotel.world.record(&command, attempt).expect("a prepared hold can be recorded"));
     if is_abandoned {
         let record = outcome.map(|reservation| reservation.id.get());
-        hotel.world.run(&RecoverStayHold { of: AttemptId { hold: command.id, attempt }, record }).unwrap();
+        hotel.world.run(&RecoverStayHold { of: attempt, record }).unwrap();
     } else {
         hotel.world.finish(&command, attempt, outcome.as_ref());
     }

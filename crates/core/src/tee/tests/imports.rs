@@ -54,7 +54,7 @@ fn creation_event_is_imported_first() {
     let created = BookingPublished { action: BookingAction::Created, ..confirmed.clone() };
     let import_step = |club: &mut Club, id: &str, event: &BookingPublished| {
         let command = ImportBookingEvent { key: MessageKey::parse(id).unwrap(), published: event.clone() };
-        club.world.step(ImportBookingEvent::WRITES, |rows, at| command.decide(rows, at))
+        club.world.step(Writes::Durable, |rows, at| command.decide(rows, at))
     };
     assert_eq!(import_step(&mut club, "booking.confirmed:1", &confirmed), Err(Stop::Retry));
     assert_eq!(import_step(&mut club, "booking.created:1", &created), Ok(Handled::Done));

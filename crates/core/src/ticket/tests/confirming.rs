@@ -146,7 +146,7 @@ fn aborted_attempt_restores_the_hold() {
     hall.world.finish(&confirm, attempt, None);
     assert_eq!(hall.rows(), before);
     let second = hall.world.prepare(&confirm).unwrap();
-    assert_eq!((attempt, second), (Attempt(1), Attempt(2)));
+    assert_eq!((attempt.attempt, second.attempt), (Attempt(1), Attempt(2)));
     hall.world.finish(&confirm, attempt, None);
     assert_eq!(hall.world.prepare(&confirm), Err(Stop::Retry), "an old attempt does not finish a new one");
     hall.world.wait(Span::from_secs(300));
@@ -165,13 +165,13 @@ fn abandoned_attempt_is_finished_as_decided() {
         if record.is_some() {
             hall.world.record(&confirm, attempt).unwrap();
         }
-        let recover = RecoverSeatHold { of: AttemptId { hold: hold.id, attempt }, record };
+        let recover = RecoverSeatHold { of: attempt, record };
         for _ in 0..2 {
             hall.run(&recover).unwrap();
             assert_eq!(hall.map(), if record.is_some() { "R." } else { "h." });
         }
         assert_eq!(hall.audit(), [""; 0]);
-        let unknown = AttemptId { hold: HoldId::new(hall.world.now, [9; 10]), attempt };
+        let unknown = AttemptId { hold: HoldId::new(hall.world.now, [9; 10]), ..attempt };
         hall.run(&RecoverSeatHold { of: unknown, record }).unwrap();
     }
 }
@@ -185,7 +185,7 @@ fn attempt_is_decided_once() {
     for (record, expected) in
         [(None, Stop::Retry), (Some(5), TicketRejection::SeatHoldAlreadyProcessed { reservation: Some(5) }.into())]
     {
-        let of = AttemptId { hold: hold.id, attempt };
+        let of = attempt;
         let decide = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
             rows.decisions.get(&of)?;
             rows.decisions.put(of, Decided { record });

@@ -1,7 +1,7 @@
 //! Holding seats, and every rejection. Reserving is rejected for the same reasons in the same order.
 
 use super::*;
-use crate::command::{Context, Stop};
+use crate::command::{Context, Stop, Writes};
 use crate::rejection::Fault;
 use crate::table::TableSet as _;
 use crate::ticket::event::ChangeEvent;
@@ -214,12 +214,12 @@ fn hold_and_reserve_are_rejected_while_suspended() {
     let until = hall.world.now + Span::from_secs(1);
     let (holding, reserving) = (hall.holding(1, &[1]), hall.reserving(1, &[1]));
     let suspended = Err(Rejection::HoldsSuspended { until }.into());
-    let held = hall.world.step(HoldSeats::WRITES, |rows, at| {
+    let held = hall.world.step(Writes::Live, |rows, at| {
         rows.suspended_until = Some(until);
         holding.decide(rows, at)
     });
     assert_eq!(held, suspended);
-    let reserved = hall.world.step(ReserveSeats::WRITES, |rows, at| {
+    let reserved = hall.world.step(Writes::Both, |rows, at| {
         rows.suspended_until = Some(until);
         reserving.decide(rows, at).map(|reservation| panic!("{reservation:?}"))
     });

@@ -1,7 +1,7 @@
 //! Random histories of commands, in any order.
 
 use super::*;
-use crate::command::{Attempt, Decision, Stop, Writes};
+use crate::command::{Decision, Stop, TwoPhase, Writes};
 use crate::hold::AttemptId;
 use crate::hold::Indexed as _;
 use crate::table::TableSet as _;
@@ -135,8 +135,8 @@ fn indexes_are_rebuilt_from_live_holds() {
 /// A command that is prepared, and not finished yet.
 #[derive(Debug)]
 enum Pending {
-    Confirm(ConfirmSeatHold, Attempt),
-    Reserve(ReserveSeats, Attempt, HoldId),
+    Confirm(ConfirmSeatHold, AttemptId),
+    Reserve(ReserveSeats, AttemptId),
 }
 
 impl Pending {
@@ -144,24 +144,23 @@ impl Pending {
     fn complete(self, hall: &mut Hall, dice: &mut Dice) {
         let (recorded, is_abandoned) = (dice.roll(3) > 0, dice.roll(3) == 0);
         match self {
-            Self::Confirm(command, attempt) => complete(hall, &command, attempt, command.id, recorded, is_abandoned),
-            Self::Reserve(command, attempt, hold) => complete(hall, &command, attempt, hold, recorded, is_abandoned),
+            Self::Confirm(command, attempt) => complete(hall, &command, attempt, recorded, is_abandoned),
+            Self::Reserve(command, attempt) => complete(hall, &command, attempt, recorded, is_abandoned),
         }
     }
 }
 
-fn complete<C: Command<Outcome = SeatReservation>>(
+fn complete<C: TwoPhase<Outcome = SeatReservation, Prepared = AttemptId>>(
     hall: &mut Hall,
     command: &C,
-    attempt: Attempt,
-    hold: HoldId,
+    attempt: AttemptId,
     recorded: bool,
     is_abandoned: bool,
 ) {
     let outcome = recorded.then(|| hall.world.record(command, attempt).expect("a prepared hold can be recorded"));
     if is_abandoned {
         let record = outcome.map(|reservation| reservation.id.get());
-        hall.world.run(&RecoverSeatHold { of: AttemptId { hold, attempt }, record }).unwrap();
+        hall.world.run(&RecoverSeatHold { of: attempt, record }).unwrap();
     } else {
         hall.world.finish(command, attempt, outcome.as_ref());
     }
@@ -193,10 +192,8 @@ fn interleaved_steps_never_oversell_or_leak() {
                     holds.extend(outcome_of(held).map(|hold| hold.id));
                 }
                 Action::Reserve(command) => {
-                    if let Some(attempt) = outcome_of(hall.world.prepare(&command)) {
-                        let hold = HoldId::new(hall.world.now, command.random);
-                        pending.push(Pending::Reserve(command, attempt, hold));
-                    }
+                    let attempt = outcome_of(hall.world.prepare(&command));
+                    pending.extend(attempt.map(|attempt| Pending::Reserve(command, attempt)));
                 }
                 Action::Confirm(command) => {
                     let attempt = outcome_of(hall.world.prepare(&command));
