@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use holdfast_core::time::Zone;
 use holdfast_engine::{Clock, SystemClock};
+use holdfast_server::caller::Auth;
 use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::Roles;
 use holdfast_server::{App, Config, Parts, demo, serve};
@@ -114,6 +115,8 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
     if fill_demo && (groups.len() > 1 || config.roles() != Roles::ALL) {
         bail!("--demo: all parts must be in this process and on one database");
     }
+    // Before the store is opened, which creates the data directory.
+    Auth::check(&config.auth).map_err(anyhow::Error::msg)?;
     // Bound first, so that a busy port leaves no data directory behind; no connection is accepted before the store is open.
     let cannot_listen = || format!("cannot listen on {} (server.listen)", config.server.listen);
     let socket = bind(config.server.listen).with_context(cannot_listen)?;

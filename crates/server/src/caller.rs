@@ -139,6 +139,11 @@ impl Auth {
         }))
     }
 
+    /// Checks the settings, including the key file. `Err` names the invalid setting.
+    pub fn check(config: &AuthConfig) -> Result<(), String> {
+        Verifier::from_config(config).map(drop)
+    }
+
     /// Reads the key file again. `Err` names the invalid setting and file; the key in use then stays.
     pub fn reload(&self) -> Result<(), String> {
         let Self::Jwt(verifiers) = self else { return Ok(()) };
