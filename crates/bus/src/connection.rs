@@ -166,7 +166,7 @@ impl Connection {
             Ok(Err(error)) => Err(match error.kind() {
                 PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe => BusError::TimedOut,
                 PublishErrorKind::StreamNotFound => {
-                    self.streams.forget();
+                    self.streams.invalidate();
                     BusError::NoSubscriber
                 }
                 PublishErrorKind::MaxPayloadExceeded => self.too_large(),

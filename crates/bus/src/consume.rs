@@ -250,7 +250,7 @@ impl Connection {
             match self.jetstream.create_consumer_on_stream(config, &stream).await {
                 Ok(consumer) => consumer,
                 Err(error) => {
-                    self.streams.forget();
+                    self.streams.invalidate();
                     return Err(refused(&error));
                 }
             };

@@ -16,31 +16,31 @@ use crate::options::{ACKS_PENDING_MAX, DELIVERIES_MAX, DUPLICATE_WINDOW, Options
 /// Whether the streams exist.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
-    are_there: AtomicBool,
-    making: Mutex<()>,
+    is_ensured: AtomicBool,
+    ensure_lock: Mutex<()>,
 }
 
 impl Streams {
     /// Creates missing streams, and updates the limits of existing ones.
     pub(crate) async fn ensure(&self, connection: &Connection) -> Result<(), BusError> {
-        if self.are_there.load(Ordering::Acquire) {
+        if self.is_ensured.load(Ordering::Acquire) {
             return Ok(());
         }
-        let _making = self.making.lock().await;
-        if self.are_there.load(Ordering::Acquire) {
+        let _making = self.ensure_lock.lock().await;
+        if self.is_ensured.load(Ordering::Acquire) {
             return Ok(());
         }
         let options = connection.options();
         for stream in &options.streams {
             make(connection, options, stream).await?;
         }
-        self.are_there.store(true, Ordering::Release);
+        self.is_ensured.store(true, Ordering::Release);
         Ok(())
     }
 
     /// Marks the streams as unknown, after one was found missing.
-    pub(crate) fn forget(&self) {
-        self.are_there.store(false, Ordering::Release);
+    pub(crate) fn invalidate(&self) {
+        self.is_ensured.store(false, Ordering::Release);
     }
 }
 
@@ -83,11 +83,11 @@ async fn make(connection: &Connection, options: &Options, stream: &StreamOptions
 }
 
 pub(crate) fn consumer(options: &Options, stream: &StreamOptions, name: &str) -> pull::Config {
-    let is_for_good = name == stream.service;
+    let is_permanent = name == stream.service;
     pull::Config {
         durable_name: Some(name.to_owned()),
         // The messages it has missed by then have expired, too.
-        inactive_threshold: if is_for_good { Duration::ZERO } else { options.age_max },
+        inactive_threshold: if is_permanent { Duration::ZERO } else { options.age_max },
         ack_policy: AckPolicy::Explicit,
         ack_wait: options.ack_wait(),
         max_deliver: DELIVERIES_MAX,

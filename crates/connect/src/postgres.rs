@@ -1,5 +1,5 @@
-//! Connections to PostgreSQL. An address with `sslmode=require`, `verify-full` or `verify-ca` is dialled with TLS, any other
-//! without. `require` means `verify-full` here: the certificate is checked, and the name in it. `verify-ca` skips the name.
+//! Connections to PostgreSQL. An address with `sslmode=require`, `verify-full` or `verify-ca` connects with TLS; any other address
+//! connects without. `require` means `verify-full` here: the certificate is checked, and the name in it. `verify-ca` skips the name.
 
 use std::pin::Pin;
 
@@ -12,7 +12,7 @@ use crate::{NameCheck, TlsRoots};
 const PORT_DEFAULT: u16 = 5_432;
 
 /// Future that drives the connection; it must be polled while the connection is used.
-pub type Driving = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
+pub type ConnectionDriver = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
 /// Connects to one database.
 #[derive(Clone)]
@@ -22,11 +22,11 @@ pub struct Connector {
 
 impl std::fmt::Debug for Connector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Dialler").field("is_encrypted", &self.tls.is_some()).finish()
+        f.debug_struct("Connector").field("is_encrypted", &self.tls.is_some()).finish()
     }
 }
 
-/// Where a database is, and how the certificate that it shows is checked.
+/// Address of a database, and the certificate check that applies to it.
 #[derive(Clone, Debug)]
 pub struct Address {
     pub config: Config,
@@ -37,7 +37,7 @@ impl Address {
     pub fn parse(url: &str) -> Result<Self, Error> {
         let (place, query) = url.split_once('?').unwrap_or((url, ""));
         let mut name_check = NameCheck::Required;
-        // The library knows `require` only, and the last option of a name counts.
+        // tokio-postgres supports only `require`. If an option is repeated, the last one wins.
         let options: Vec<&str> = query
             .split('&')
             .map(|option| match option.strip_prefix("sslmode=") {
@@ -73,7 +73,7 @@ impl Connector {
         Self { tls: is_encrypted.then(|| MakeRustlsConnect::new(tls_roots.tls(address.name_check))) }
     }
 
-    pub async fn connect(&self, config: &Config) -> Result<(Client, Driving), Error> {
+    pub async fn connect(&self, config: &Config) -> Result<(Client, ConnectionDriver), Error> {
         if let Some(tls) = &self.tls {
             let (client, connection) = config.connect(tls.clone()).await?;
             return Ok((client, Box::pin(connection)));

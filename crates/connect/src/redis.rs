@@ -10,19 +10,19 @@ use tokio::sync::Mutex;
 
 use crate::TlsRoots;
 
-const CONNECT_WITHIN: Duration = Duration::from_millis(500);
-const ANSWER_WITHIN: Duration = Duration::from_millis(1_500);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
+const RESPONSE_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// Time after a failed attempt to connect in which callers fail without another one.
-const REST_AFTER_FAILURE: Duration = Duration::from_millis(100);
+const RECONNECT_BACKOFF: Duration = Duration::from_millis(100);
 
 /// Connection that reconnects by itself. While Redis is unavailable, calls fail at once.
 #[derive(Debug)]
 pub struct ReconnectingClient {
     url: String,
     /// Host and port, for error messages.
-    place: String,
+    address: String,
     tls_roots: TlsRoots,
-    /// The version of the trust it was made with, and the client.
+    /// Client, with the version of the TLS roots it was built from.
     client: parking_lot::Mutex<(u64, Client)>,
     /// Drives the connection. A caller's runtime may be too busy for that, or end before those of other callers.
     runtime: Handle,
@@ -33,14 +33,14 @@ pub struct ReconnectingClient {
 
 #[derive(Default)]
 struct State {
-    open: Option<Open>,
+    open: Option<OpenConnection>,
     /// Time and reason of the last failure.
     failed: Option<(Instant, String)>,
 }
 
 /// Currently open connection.
 #[derive(Clone)]
-pub struct Open {
+pub struct OpenConnection {
     connection: MultiplexedConnection,
     /// Number of this connection among all that were opened.
     number: u64,
@@ -52,9 +52,9 @@ impl std::fmt::Debug for State {
     }
 }
 
-impl std::fmt::Debug for Open {
+impl std::fmt::Debug for OpenConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Open").field("number", &self.number).finish_non_exhaustive()
+        f.debug_struct("OpenConnection").field("number", &self.number).finish_non_exhaustive()
     }
 }
 
@@ -63,11 +63,11 @@ impl ReconnectingClient {
     pub fn new(url: &str, tls_roots: &TlsRoots, runtime: Handle) -> Result<Self, RedisError> {
         let (round_trips, opened) = (AtomicU64::new(0), AtomicU64::new(0));
         let first = client(url, tls_roots)?;
-        let place = first.get_connection_info().addr().to_string();
+        let address = first.get_connection_info().addr().to_string();
         let client = parking_lot::Mutex::new((tls_roots.version(), first));
         Ok(Self {
             url: url.into(),
-            place,
+            address,
             tls_roots: tls_roots.clone(),
             client,
             runtime,
@@ -77,7 +77,7 @@ impl ReconnectingClient {
         })
     }
 
-    /// For connections beside this one. Each connection needs a fresh one, or it does not see reloaded certificates.
+    /// Returns a client for an additional connection. Call it per connection: an older client ignores reloaded certificates.
     pub fn client(&self) -> Client {
         let mut current = self.client.lock();
         let version = self.tls_roots.version();
@@ -91,7 +91,7 @@ impl ReconnectingClient {
 
     /// Describes an error of this connection, with host and port.
     pub fn describe(&self, error: &RedisError) -> String {
-        format!("Redis at {}: {error}", self.place)
+        format!("Redis at {}: {error}", self.address)
     }
 
     pub fn runtime(&self) -> &Handle {
@@ -111,12 +111,12 @@ impl ReconnectingClient {
     /// Sends a request once. A dead connection is dropped, unless another has replaced it.
     pub async fn ask<T>(
         &self,
-        open: &mut Open,
+        open: &mut OpenConnection,
         ask: impl AsyncFnOnce(&mut MultiplexedConnection) -> Result<T, RedisError>,
     ) -> Result<T, RedisError> {
         self.round_trips.fetch_add(1, Ordering::Relaxed);
         let answer = ask(&mut open.connection).await;
-        if answer.as_ref().is_err_and(|error| is_dead(error) || error.is_timeout()) {
+        if answer.as_ref().is_err_and(|error| is_connection_lost(error) || error.is_timeout()) {
             let mut state = self.state.lock().await;
             if state.open.as_ref().is_some_and(|now| now.number == open.number) {
                 state.open = None;
@@ -126,25 +126,25 @@ impl ReconnectingClient {
     }
 
     /// Returns the open connection, or a new one.
-    pub async fn open(&self) -> Result<Open, RedisError> {
+    pub async fn open(&self) -> Result<OpenConnection, RedisError> {
         let mut state = self.state.lock().await;
         if let Some(open) = &state.open {
             return Ok(open.clone());
         }
         if let Some((at, error)) = &state.failed
-            && at.elapsed() < REST_AFTER_FAILURE
+            && at.elapsed() < RECONNECT_BACKOFF
         {
             return Err(std::io::Error::new(std::io::ErrorKind::ConnectionRefused, error.clone()).into());
         }
         let client = self.client();
         let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_WITHIN))
-            .set_response_timeout(Some(ANSWER_WITHIN));
+            .set_connection_timeout(Some(CONNECT_TIMEOUT))
+            .set_response_timeout(Some(RESPONSE_TIMEOUT));
         let connecting = async move { client.get_multiplexed_async_connection_with_config(&config).await };
         let connected = self.runtime.spawn(connecting).await;
         match connected.unwrap_or_else(|error| Err(std::io::Error::other(error).into())) {
             Ok(connection) => {
-                let open = Open { connection, number: self.opened.fetch_add(1, Ordering::AcqRel) };
+                let open = OpenConnection { connection, number: self.opened.fetch_add(1, Ordering::AcqRel) };
                 *state = State { open: Some(open.clone()), failed: None };
                 Ok(open)
             }
@@ -157,7 +157,7 @@ impl ReconnectingClient {
 }
 
 /// Whether the connection was lost: idempotent requests can be retried on a new one.
-pub fn is_dead(error: &RedisError) -> bool {
+pub fn is_connection_lost(error: &RedisError) -> bool {
     error.is_connection_dropped() || error.is_io_error()
 }
 

@@ -148,12 +148,10 @@ pub fn record_outcome(rows: &mut WorkingSet, of: AttemptId, record: u64) {
     rows.decisions.put(of, Decided { record: Some(record) });
 }
 
-/// Returns the hold of a confirm attempt that is being recorded. Stops with [`Stop::Retry`] if the hold was lost, so that a
-/// new attempt finds out.
+/// Returns the hold of a confirm attempt that is being recorded. Stops with [`Stop::Retry`] if the hold was lost or the
+/// attempt was recovered meanwhile, so that a new attempt finds out.
 pub fn prepared<C: Clone>(hold: Option<&Hold<C>>, of: AttemptId) -> Decision<Hold<C>> {
-    let Some(hold) = hold else { return Err(Stop::Retry) };
-    assert_eq!((hold.state, hold.attempts), (HoldState::Prepared, of.attempt), "the hold is prepared");
-    Ok(hold.clone())
+    find_prepared(hold, of).ok_or(Stop::Retry)
 }
 
 /// Returns the prepared hold of a confirm attempt that still has to be finished; `None` if the hold has ended already,

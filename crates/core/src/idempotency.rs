@@ -63,7 +63,7 @@ pub struct KeepAnswer;
 
 impl Command for KeepAnswer {
     type Outcome = ();
-    const NAME: &'static str = "receipt.keep";
+    const NAME: &'static str = "idempotency.keep";
     type Writes = writes::Durable;
 
     fn decide(&self, _rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {

@@ -8,12 +8,15 @@
 //! | --- | --- |
 //! | [`mod@unit`] | the smallest claimable unit, and the [`Tally`] that counts holds by the second of their end |
 //! | [`hold`] | the life of a hold: place, replace, confirm, release, expire |
-//! | [`limit`] | the capacity fence: lowering a capacity in several commits |
-//! | [`table`], [`rows`] | the working set of a decision, with rollback |
+//! | [`capacity_fence`] | the capacity fence: lowering a capacity in several commits |
+//! | [`table`], [`working_set`] | the working set of a decision, with rollback |
+//! | [`schema`] | tables and columns, declared once for all stores |
 //! | [`command`] | commands, and the reasons why a decision stops |
+//! | [`actor`] | on whose behalf a command runs |
 //! | [`rejection`] | every business refusal |
 //! | [`event`] | events of committed changes |
-//! | [`receipt`] | idempotency keys |
+//! | [`idempotency`] | idempotency records |
+//! | [`mod@audit`] | consistency rules of a whole store |
 //! | [`relay`] | publishing durable events from the outbox |
 //! | [`stay`] | hotel nights: room types, holds, reservations |
 //! | [`shop`] | goods from stock: accounts, carts, coupons, reservations, orders |

@@ -187,10 +187,10 @@ mod tests {
             inner.confirmed(TICKET, hold(140, 0), at(140));
             inner.confirmed(STAY, hold(3, 0), at(140));
         }
-        let counts = activity.counts(at(700));
+        let counts = activity.counts(at(699));
         assert_eq!((counts.live[STAY], counts.expired[STAY]), (2, 0));
         assert_eq!((counts.confirmed[STAY], counts.released[STAY], counts.confirmed[TICKET]), (2, 1, 1));
-        let counts = activity.counts(at(701));
+        let counts = activity.counts(at(700));
         assert_eq!((counts.live[STAY], counts.expired[STAY]), (0, 2));
         assert_eq!(activity.counts(at(900)), counts);
     }

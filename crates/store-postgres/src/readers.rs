@@ -135,7 +135,7 @@ impl Readers {
 
     /// Deletes expired rows. Caches may still contain deleted rows, and no result depends on their absence.
     pub(crate) async fn purge(&self, now: Timestamp, keep: Keep) -> Result<bool, StoreError> {
-        let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
+        let created_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
         let tidying = Purging {
             now,
             outbox_before: now - keep.outbox,
@@ -146,7 +146,7 @@ impl Readers {
         let dropped = self.drop_cleared_month().await?;
         within(&self.by_key, PURGE_WITHIN, async |connection| {
             let mut transaction = Transaction::begin(connection);
-            let mut tickets = records::purge_holds(transaction.pipeline(), made_before, PURGE_ROWS_MAX);
+            let mut tickets = records::purge_holds(transaction.pipeline(), created_before, PURGE_ROWS_MAX);
             tickets.extend(shared::purge(transaction.pipeline(), tidying));
             let mut answers = transaction.commit(PURGE_WITHIN).await?;
             Ok(tickets.into_iter().any(|ticket| answers.take(ticket).len() >= PURGE_ROWS_MAX))

@@ -68,7 +68,7 @@ struct Shared {
     readers: Readers,
     batches: Pool,
     numbers: Arc<Numbers>,
-    kept: RowCache,
+    row_cache: RowCache,
 }
 
 impl std::fmt::Debug for DurableTier {
@@ -90,7 +90,7 @@ impl DurableTier {
             connector,
             clock: StoreClock::new(options.clock),
             numbers: Arc::default(),
-            kept: RowCache::default(),
+            row_cache: RowCache::default(),
         };
         // Joins now, so that a rejection fails the start.
         drop(shared.batches.get().await?);
@@ -107,13 +107,13 @@ impl DurableTier {
 
     /// The same, for a batch whose rows are written elsewhere.
     pub async fn read_into(&self, rows: &mut WorkingSet, read_set: &mut ReadSet) -> Result<Timestamp, StoreError> {
-        let Shared { readers, clock, kept, .. } = &*self.shared;
-        kept.answer(rows);
+        let Shared { readers, clock, row_cache, .. } = &*self.shared;
+        row_cache.fill(rows);
         if !requests_durable(rows) {
             return Ok(clock.now());
         }
         let asked = Instant::now();
-        let load = async |connection: &Connection| load(connection, rows, read_set, kept).await;
+        let load = async |connection: &Connection| load(connection, rows, read_set, row_cache).await;
         clock.heard(within(&readers.by_key, READ_WITHIN, load).await?, asked);
         Ok(clock.now())
     }
@@ -295,12 +295,12 @@ async fn load(
     connection: &Connection,
     rows: &mut WorkingSet,
     read_set: &mut ReadSet,
-    kept: &RowCache,
+    row_cache: &RowCache,
 ) -> Result<Timestamp, StoreError> {
     let mut pipeline = Pipeline::new(connection);
     let asked = PendingLoad::ask(&mut pipeline, rows);
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
-    asked.fill(&mut answers, rows, read_set, kept)
+    asked.fill(&mut answers, rows, read_set, row_cache)
 }
 
 /// Pending snapshot.
@@ -326,12 +326,12 @@ impl PendingLoad {
         answers: &mut pipeline::QueryResults,
         rows: &mut WorkingSet,
         read_set: &mut ReadSet,
-        kept: &RowCache,
+        row_cache: &RowCache,
     ) -> Result<Timestamp, StoreError> {
         let idempotency_records = self.shared.idempotency_records().to_vec();
         self.shared.fill(answers, rows)?;
         read_set.snapshot(rows, idempotency_records);
-        self.records.fill(answers, rows, Of::Durable, &mut read_set.versions, Some(kept))?;
+        self.records.fill(answers, rows, Of::Durable, &mut read_set.versions, Some(row_cache))?;
         let Col(now) = get(answers.one(self.now), 0)?;
         Ok(now)
     }

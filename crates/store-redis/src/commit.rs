@@ -37,7 +37,7 @@ impl LiveTier {
         tables::visit_all(rows, &mut writes);
         Visitor::visit(&mut writes, &rows.idempotency_records);
         let mut attempts = ConfirmAttempts::of(rows, read_set.now);
-        if self.has_clock_of_its_own() {
+        if self.has_clock_override() {
             // A test's clock stands still meanwhile.
             attempts.age_max = READ_AGE_MAX;
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use holdfast_connect::TlsRoots;
-use holdfast_connect::redis::{ReconnectingClient, is_dead};
+use holdfast_connect::redis::{ReconnectingClient, is_connection_lost};
 use holdfast_engine::{StoreError, panics};
 use redis::{Pipeline, RedisError, ScriptInvocation, Value};
 use tokio::runtime::Handle;
@@ -35,7 +35,9 @@ impl Connection {
     /// Sends an idempotent request; retried once on a new connection if the old one is dead.
     pub(crate) async fn ask(&self, pipeline: &Pipeline) -> Result<Vec<Value>, StoreError> {
         match self.send(pipeline).await {
-            Err(error) if is_dead(&error) => self.send(pipeline).await.map_err(|error| self.unavailable(&error)),
+            Err(error) if is_connection_lost(&error) => {
+                self.send(pipeline).await.map_err(|error| self.unavailable(&error))
+            }
             answered => answered.map_err(|error| self.unavailable(&error)),
         }
     }

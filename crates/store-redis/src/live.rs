@@ -25,7 +25,7 @@ use crate::read_set::{LiveReadSet, Lookup};
 use crate::tables::{self, Live, VisitorMut};
 
 /// Maximum number of rows per command.
-const ROWS_AT_ONCE_MAX: usize = 4_096;
+const ROWS_PER_COMMAND_MAX: usize = 4_096;
 /// Time to live of the row that a probe writes.
 const PROBE_KEPT: Span = Span::from_secs(10);
 /// Maximum number of attempts of a read, which restarts after a new epoch was begun.
@@ -36,7 +36,7 @@ const READS_MAX: usize = 4;
 pub enum OnLoss {
     /// Go on: lost holds may be sold again, first come, first served.
     Resume,
-    /// Reject new holds for this time, the life of a hold.
+    /// Rejects new holds for this span, which should be the hold TTL.
     Quarantine(Span),
 }
 
@@ -143,20 +143,20 @@ impl LiveTier {
         if !scans.is_empty() && self.shared.latest.load(Ordering::Acquire) == 0 {
             self.ask(&[], &[]).await?;
         }
-        held.extend(scans.iter().flat_map(|scan| self.units_of(scan)));
-        rows.held.request_elsewhere(each_once(held));
+        held.extend(scans.iter().flat_map(|scan| self.candidate_units(scan)));
+        rows.held.request_elsewhere(sorted_unique(held));
         let seats_of = rows.ticket.by_seat.take_scans_requested();
         let mut seats = rows.ticket.by_seat.take_requested();
         for SeatsOf { event, seat_count } in &seats_of {
             seats.extend((1..=*seat_count).map(|position| event.seat(position)));
         }
-        rows.ticket.by_seat.request_elsewhere(each_once(seats));
+        rows.ticket.by_seat.request_elsewhere(sorted_unique(seats));
         let idempotency_records = rows.idempotency_records.take_requested();
-        let mut asking = CollectKeys { keys, names: Vec::new(), tables: Vec::new() };
-        tables::visit_all_mut(rows, &mut asking);
-        let CollectKeys { mut names, tables, .. } = asking;
+        let mut collector = CollectKeys { keys, names: Vec::new(), tables: Vec::new() };
+        tables::visit_all_mut(rows, &mut collector);
+        let CollectKeys { mut names, tables, .. } = collector;
         names.extend(idempotency_records.iter().map(|key| keys.idempotency_record(key)));
-        if !names.is_empty() && names.len() + read_set.versions.len() <= ROWS_AT_ONCE_MAX {
+        if !names.is_empty() && names.len() + read_set.versions.len() <= ROWS_PER_COMMAND_MAX {
             // Re-reads the earlier rows, so that a decision rests on one snapshot. Rows beyond one command are left to
             // the validation at commit.
             names.extend(read_set.versions.keys().cloned());
@@ -166,9 +166,9 @@ impl LiveTier {
         read_set.begin(&answer)?;
         rows.suspended_until = self.suspended_until(&answer.epoch);
         let mut found = names.into_iter().zip(answer.values);
-        let mut supplying = FillRows { tables: tables.into_iter(), found: &mut found, read_set, result: Ok(()) };
-        tables::visit_all_mut(rows, &mut supplying);
-        supplying.result?;
+        let mut filler = FillRows { tables: tables.into_iter(), found: &mut found, read_set, result: Ok(()) };
+        tables::visit_all_mut(rows, &mut filler);
+        filler.result?;
         for id in idempotency_records {
             // An expired record may have a successor in the other store.
             match read_set.record::<IdempotencyRecord>(found.next())?.filter(|receipt| receipt.expires_at > answer.now)
@@ -203,11 +203,11 @@ impl LiveTier {
     }
 
     /// Reads the rows of these names, the time and the epoch; last the cache versions of these rooms.
-    async fn ask(&self, names: &[String], rooms: &[RoomId]) -> Result<Answer, StoreError> {
+    async fn ask(&self, names: &[String], rooms: &[RoomId]) -> Result<ReadResponse, StoreError> {
         let Shared { connection, keys, known_epoch, .. } = &*self.shared;
         let mut pipeline = redis::pipe();
         pipeline.cmd("TIME").get(keys.clock()).get(keys.epoch());
-        for names in names.chunks(ROWS_AT_ONCE_MAX) {
+        for names in names.chunks(ROWS_PER_COMMAND_MAX) {
             let mut command = Cmd::new();
             command.arg("MGET");
             for name in names {
@@ -225,19 +225,19 @@ impl LiveTier {
             };
             let latest: Option<i64> = redis::from_redis_value(latest).map_err(|_| unexpected(&time))?;
             let read_at = micros_of(&time)?.max(latest.unwrap_or_default());
-            let now = self.shared.tell_time(read_at);
+            let now = self.shared.monotonic_now(read_at);
             let found: Option<String> = redis::from_redis_value(found).map_err(|_| unexpected(&time))?;
             match known_epoch.look(found.as_deref(), self.shared.next_version(), now) {
                 FoundEpoch::Same(epoch) => {
                     let mut values = Vec::with_capacity(names.len());
-                    for part in answers.by_ref().take(names.len().div_ceil(ROWS_AT_ONCE_MAX)) {
+                    for part in answers.by_ref().take(names.len().div_ceil(ROWS_PER_COMMAND_MAX)) {
                         let part: Vec<Option<Vec<u8>>> =
                             redis::from_redis_value(part).map_err(|_| unexpected(&time))?;
                         values.extend(part);
                     }
                     let cache_versions =
                         answers.map(|hash| cache_versions::read(&hash, now)).collect::<Result<_, _>>()?;
-                    return Ok(Answer { now, read_at, epoch, values, cache_versions });
+                    return Ok(ReadResponse { now, read_at, epoch, values, cache_versions });
                 }
                 FoundEpoch::Missing(epoch) => self.begin_epoch(&epoch).await?,
             }
@@ -271,7 +271,7 @@ impl LiveTier {
         self.shared.abandoned_after
     }
 
-    pub(crate) fn has_clock_of_its_own(&self) -> bool {
+    pub(crate) fn has_clock_override(&self) -> bool {
         self.shared.clock.is_some()
     }
 
@@ -283,7 +283,7 @@ impl LiveTier {
     }
 
     /// Returns all units that may be held. Redis has no list of those that are, only their names.
-    fn units_of(&self, scan: &Units) -> Vec<Unit> {
+    fn candidate_units(&self, scan: &Units) -> Vec<Unit> {
         let from = scan.first;
         match from.kind {
             Kind::Stay => {
@@ -302,7 +302,7 @@ impl LiveTier {
 }
 
 impl Shared {
-    fn tell_time(&self, read_at: i64) -> Timestamp {
+    fn monotonic_now(&self, read_at: i64) -> Timestamp {
         let now = self.clock.as_ref().map_or(read_at / 1_000, |clock| clock.now().as_millis());
         Timestamp::from_millis(self.latest.fetch_max(now, Ordering::AcqRel).max(now))
     }
@@ -317,7 +317,7 @@ impl Shared {
 }
 
 /// Response of Redis.
-pub(crate) struct Answer {
+pub(crate) struct ReadResponse {
     pub now: Timestamp,
     pub read_at: i64,
     pub epoch: Epoch,
@@ -361,7 +361,7 @@ impl<F: Iterator<Item = Lookup>> VisitorMut for FillRows<'_, F> {
     }
 }
 
-fn each_once<K: Ord>(mut keys: Vec<K>) -> Vec<K> {
+fn sorted_unique<K: Ord>(mut keys: Vec<K>) -> Vec<K> {
     keys.sort_unstable();
     keys.dedup();
     keys

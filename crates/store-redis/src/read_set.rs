@@ -9,7 +9,7 @@ use holdfast_engine::StoreError;
 
 use crate::codec::Stored;
 use crate::epoch::Epoch;
-use crate::live::{Answer, unexpected};
+use crate::live::{ReadResponse, unexpected};
 
 /// Maximum age of a read at the commit that rests on it.
 pub(crate) const READ_AGE_MAX: Span = Span::from_secs(10);
@@ -31,7 +31,7 @@ pub struct LiveReadSet {
 }
 
 impl LiveReadSet {
-    pub(crate) fn begin(&mut self, answer: &Answer) -> Result<(), StoreError> {
+    pub(crate) fn begin(&mut self, answer: &ReadResponse) -> Result<(), StoreError> {
         if self.epoch.is_none() {
             (self.read_at, self.now) = (answer.read_at, answer.now);
         }

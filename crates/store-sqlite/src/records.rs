@@ -45,14 +45,14 @@ pub(crate) fn index_holds(connection: &Connection, memory: &mut Memory, now: Tim
     index.result
 }
 
-/// Deletes at most `limit` holds of each kind created before `made_before`. Returns their number.
-pub(crate) fn purge_holds(connection: &Connection, made_before: HoldId, limit: usize) -> rusqlite::Result<usize> {
+/// Deletes at most `limit` holds of each kind created before `created_before`. Returns their number.
+pub(crate) fn purge_holds(connection: &Connection, created_before: HoldId, limit: usize) -> rusqlite::Result<usize> {
     let mut deleted = 0;
     for schema in visit::hold_schemas() {
         let table = schema.table;
         let sql =
             format!("DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE id < ?1 ORDER BY id LIMIT ?2)");
-        deleted += connection.prepare_cached(&sql)?.execute((Bound(&made_before.to_value()), limit))?;
+        deleted += connection.prepare_cached(&sql)?.execute((Bound(&created_before.to_value()), limit))?;
     }
     Ok(deleted)
 }
@@ -102,7 +102,7 @@ pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec
             }
             Filter::IsNull(column) => conditions.push(format!("{column} IS NULL")),
             Filter::IsNotNull(column) => conditions.push(format!("{column} IS NOT NULL")),
-            Filter::HasLine(column, value) => {
+            Filter::HasChildRow(column, value) => {
                 let ChildRows { table, owner, .. } =
                     schema.child_rows.as_ref().expect("only what has lines is listed by them");
                 conditions.push(format!("{key} IN (SELECT {owner} FROM {table} WHERE {column} = ?)"));
@@ -134,8 +134,8 @@ struct Sql {
     insert: String,
     update: String,
     delete: String,
-    select_lines: String,
-    insert_line: String,
+    select_child_rows: String,
+    insert_child_row: String,
 }
 
 static SQL: LazyLock<HashMap<&'static str, Sql>> = LazyLock::new(|| {
@@ -156,11 +156,11 @@ impl Sql {
         let (keys, columns) = (schema.key.len(), schema.columns().count());
         let by_key = numbered(schema.key, 1, " AND ");
         let all: Vec<_> = schema.columns().collect();
-        let (mut select_lines, mut insert_line) = (String::new(), String::new());
+        let (mut select_child_rows, mut insert_child_row) = (String::new(), String::new());
         if let Some(ChildRows { table, owner, columns }) = &schema.child_rows {
             let (marks, columns) = (marks(1, columns.len() + 2), names(columns));
-            select_lines = format!("SELECT {columns} FROM {table} WHERE {owner} = ?1 ORDER BY {LINE_NO}");
-            insert_line = format!("INSERT INTO {table} ({owner}, {LINE_NO}, {columns}) VALUES ({marks})");
+            select_child_rows = format!("SELECT {columns} FROM {table} WHERE {owner} = ?1 ORDER BY {LINE_NO}");
+            insert_child_row = format!("INSERT INTO {table} ({owner}, {LINE_NO}, {columns}) VALUES ({marks})");
         }
         Self {
             select: format!("{} WHERE {by_key}", select(schema)),
@@ -174,8 +174,8 @@ impl Sql {
             insert: format!("INSERT INTO {table} ({}) VALUES ({})", names(&all), marks(1, columns)),
             update: format!("UPDATE {table} SET {} WHERE {by_key}", numbered(schema.changing, keys + 1, ", ")),
             delete: format!("DELETE FROM {table} WHERE {by_key}"),
-            select_lines,
-            insert_line,
+            select_child_rows,
+            insert_child_row,
         }
     }
 }
@@ -200,7 +200,7 @@ fn row_values<'r>(schema: &TableSchema, row: &'r Row<'_>) -> rusqlite::Result<Ve
 /// Child rows of a row.
 fn lines(connection: &Connection, schema: &TableSchema, key: &Value<'_>) -> rusqlite::Result<Vec<Vec<Value<'static>>>> {
     let Some(ChildRows { columns, .. }) = &schema.child_rows else { return Ok(Vec::new()) };
-    let mut select = connection.prepare_cached(&SQL[schema.table].select_lines)?;
+    let mut select = connection.prepare_cached(&SQL[schema.table].select_child_rows)?;
     let read = |row: &Row<'_>| {
         let value = |(index, column): (usize, &holdfast_core::schema::Column)| {
             Ok(value_of(column.kind, row.get_ref(index)?)?.into_owned())
@@ -357,7 +357,7 @@ fn write_lines<R: Record>(connection: &Connection, row: &R, key: &Value<'_>) -> 
     }
     let mut lines = Vec::new();
     row.put_child_rows(&mut lines);
-    let mut insert = connection.prepare_cached(&sql::<R>().insert_line)?;
+    let mut insert = connection.prepare_cached(&sql::<R>().insert_child_row)?;
     for (number, line) in lines.iter().enumerate() {
         let number = Value::Int(number as i64);
         let head = [Bound(key), Bound(&number)].into_iter();

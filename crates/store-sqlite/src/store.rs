@@ -325,12 +325,12 @@ impl Store for SqliteStore {
     async fn purge(&self, keep: Keep) -> Result<bool, StoreError> {
         self.shared.check_reserve()?;
         let now = self.shared.now();
-        let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
+        let created_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
         let mut writer = self.shared.writer.clone().lock_owned().await;
         // The cache may still have deleted rows, which is harmless.
         let deleted = tokio::task::spawn_blocking(move || {
             let transaction = writer.transaction()?;
-            let deleted = records::purge_holds(&transaction, made_before, PURGE_ROWS_MAX)?
+            let deleted = records::purge_holds(&transaction, created_before, PURGE_ROWS_MAX)?
                 + shared::purge(&transaction, now, keep, PURGE_ROWS_MAX)?;
             transaction.commit()?;
             Ok(deleted)

@@ -35,7 +35,7 @@ pub enum Filter {
     IsNull(&'static str),
     IsNotNull(&'static str),
     /// A child row has this value in an indexed column.
-    HasLine(&'static str, Value<'static>),
+    HasChildRow(&'static str, Value<'static>),
 }
 
 /// A row of a list, as read.

@@ -13,7 +13,7 @@ pub trait Record: Row + Send + Sync + 'static {
     const SCHEMA: &'static TableSchema;
 
     /// Whether rows are never updated, so that they may be cached without invalidation.
-    const NEVER_CHANGES: bool = false;
+    const IS_IMMUTABLE: bool = false;
 
     /// Appends the values of the key columns.
     fn put_key<'a>(key: &'a Self::Key, values: &mut Values<'a>);

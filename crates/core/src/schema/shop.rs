@@ -381,7 +381,7 @@ impl Record for Order {
 
 /// Finds the order of a reservation line.
 pub fn order_of(reservation: InventoryReservationId) -> List {
-    List::of::<Order>(None, 1).filter(Filter::HasLine("id", reservation.get().into()))
+    List::of::<Order>(None, 1).filter(Filter::HasChildRow("id", reservation.get().into()))
 }
 
 /// Lists holds in order of creation, for stores that keep holds in SQL tables.

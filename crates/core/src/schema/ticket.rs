@@ -73,7 +73,7 @@ impl Record for TicketEvent {
 impl Record for SeatPlan {
     type Key = EventId;
 
-    const NEVER_CHANGES: bool = true;
+    const IS_IMMUTABLE: bool = true;
 
     const SCHEMA: &'static TableSchema = &TableSchema {
         table: "seat_plan",

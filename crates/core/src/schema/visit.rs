@@ -72,7 +72,7 @@ visit!(
         // Rooms and reservations before slots: a trigger reads them to check changes of reserved slots.
         calendar.rooms, calendar.hours, calendar.holidays, calendar.reservations, calendar.slots, calendar.generations,
         ticket.events, ticket.plans, ticket.sales, ticket.reservations, ticket.seats, ticket.buyers,
-        tee.courses, tee.slots, tee.slot_times, tee.slot_bookings, tee.known_slots, tee.bookings, tee.booking_keys,
+        tee.courses, tee.slots, tee.slot_times, tee.slot_bookings, tee.slot_replicas, tee.bookings, tee.booking_keys,
         tee.history, tee.by_slot, tee.notifications, tee.notices, tee.inbox, tee.imported,
         webhook.webhooks, webhook.events, webhook.deliveries, webhook.due;
     holds: stay.holds, shop.holds, calendar.locks, ticket.holds;
@@ -107,7 +107,7 @@ fn check_tables_are_listed(tables: Tables) {
         bookings: _,
         booking_keys: _,
         history: _,
-        known_slots: _,
+        slot_replicas: _,
         by_slot: _,
         notifications: _,
         notices: _,

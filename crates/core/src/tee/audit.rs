@@ -7,9 +7,9 @@ use super::allotment::{SlotBooking, SlotBookingState};
 use super::booking::{Booking, BookingId, BookingState, BookingStatus, HistoryId, OpenBookingId};
 use super::course::{Course, CourseId};
 use super::create::KeyUse;
-use super::known_slot::KnownSlot;
 use super::notify::{Notice, NoticeId, Notification, NotificationId};
 use super::slot::{SlotTime, SlotTimeId, TeeSlot, TeeSlotId};
+use super::slot_replica::SlotReplica;
 
 /// Collects records in any order; [`finish`](Self::finish) returns the violations. If a store keeps the rows of one
 /// service only, the rules of other services are skipped.
@@ -22,7 +22,7 @@ pub struct TeeAudit {
     slot_bookings: BTreeMap<BookingId, SlotBooking>,
     bookings: BTreeMap<BookingId, BookingSummary>,
     keys: BTreeMap<BookingId, KeyUse>,
-    known_slots: BTreeMap<TeeSlotId, KnownSlot>,
+    slot_replicas: BTreeMap<TeeSlotId, SlotReplica>,
     open: BTreeSet<OpenBookingId>,
     histories: BTreeMap<BookingId, u32>,
     notifications: BTreeMap<NotificationId, NoticeId>,
@@ -98,9 +98,9 @@ impl TeeAudit {
         }
     }
 
-    pub fn known_slot(&mut self, id: TeeSlotId, row: KnownSlot) {
+    pub fn slot_replica(&mut self, id: TeeSlotId, row: SlotReplica) {
         self.records += 1;
-        self.known_slots.insert(id, row);
+        self.slot_replicas.insert(id, row);
     }
 
     pub fn open_booking(&mut self, id: OpenBookingId) {
@@ -135,7 +135,7 @@ impl TeeAudit {
         self.check_bookings();
         self.check_notifications();
         // Rows that a service always has show whether its rows are in this store.
-        if !self.courses.is_empty() && !self.known_slots.is_empty() {
+        if !self.courses.is_empty() && !self.slot_replicas.is_empty() {
             self.check_always();
             if self.is_at_rest {
                 self.check_at_rest();
@@ -231,7 +231,7 @@ impl TeeAudit {
                 self.findings.push(format!("booking {id}: {}, but has no places", summary.status));
             }
         }
-        for (id, replica) in &self.known_slots {
+        for (id, replica) in &self.slot_replicas {
             if self.slots.get(id).is_none_or(|slot| slot.version < replica.version) {
                 self.findings.push(format!("slot {id}: its replica is newer than the slot"));
             }
@@ -254,7 +254,7 @@ impl TeeAudit {
             }
         }
         for (id, slot) in &self.slots {
-            if self.known_slots.get(id).is_none_or(|replica| replica.closed != slot.closed) {
+            if self.slot_replicas.get(id).is_none_or(|replica| replica.closed != slot.closed) {
                 self.findings.push(format!("slot {id}: its replica is not current"));
             }
         }

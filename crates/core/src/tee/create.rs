@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::SLOT_PLAYERS_MAX;
 use super::booking::{self, Booking, BookingAction, BookingId, BookingState, By, OpenBooking, OpenBookingId, Step};
-use super::known_slot::{self, KnownSlot};
 use super::message::Message;
 use super::slot::TeeSlotId;
+use super::slot_replica::{self, SlotReplica};
 use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
 use crate::id::{Sequence, UserId};
@@ -74,7 +74,7 @@ impl Command for CreateBooking {
         check_players(self.players, SLOT_PLAYERS_MAX)?;
         let key = BookingKey { user: self.user, key: self.key.clone() };
         rows.tee.booking_keys.request(&key);
-        rows.tee.known_slots.request(&self.slot);
+        rows.tee.slot_replicas.request(&self.slot);
         rows.ids.request(&Sequence::Booking);
         if let Some(earlier) = rows.tee.booking_keys.get(&key)?.copied() {
             let booking = booking::find(rows, earlier.booking)?;
@@ -84,7 +84,7 @@ impl Command for CreateBooking {
                 return if is_same { Ok(repeated) } else { Err(Rejection::IdempotencyKeyReused.into()) };
             }
         }
-        let slot = known_slot::find(rows, self.slot)?;
+        let slot = slot_replica::find(rows, self.slot)?;
         if slot.tee_off <= at.now {
             return Err(Rejection::invalid("gameTimeSlotId", Fault::InThePast).into());
         }
@@ -115,7 +115,7 @@ impl Command for CreateBooking {
 }
 
 impl CreateBooking {
-    fn build(&self, id: BookingId, slot: &KnownSlot, at: &Context<'_>) -> Booking {
+    fn build(&self, id: BookingId, slot: &SlotReplica, at: &Context<'_>) -> Booking {
         Booking {
             id,
             user: self.user,

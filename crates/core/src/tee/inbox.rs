@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::booking::{BookingAction, BookingId};
 use super::message::{Message, MessageId, Service};
-use super::{allotment, known_slot, notify, saga};
+use super::{allotment, notify, saga, slot_replica};
 use crate::command::{Command, Context, Decision, writes};
 use crate::table::Row;
 use crate::time::Timestamp;
@@ -122,7 +122,7 @@ fn request_rows(rows: &mut WorkingSet, message: &Message) {
         Message::SlotReserved { places, .. }
         | Message::SlotReserveFailed { places, .. }
         | Message::SlotReleased(places) => saga::request_rows(rows, places),
-        Message::SlotChanged(news) => rows.tee.known_slots.request(&news.slot),
+        Message::SlotChanged(news) => rows.tee.slot_replicas.request(&news.slot),
         Message::SlotClosed { slot, .. } => saga::request_open(rows, *slot),
         Message::Booking { action, booking } => notify::request_rows(rows, *action, booking.id),
         Message::PublishedBooking { action, booking, .. } => notify::request_rows(rows, *action, *booking),
@@ -138,7 +138,7 @@ fn handle(rows: &mut WorkingSet, at: &Context<'_>, message: &Message) -> Decisio
             saga::reserve_failed(rows, at, *places, *reason, words.as_ref())?;
         }
         Message::SlotReleased(places) => saga::released(rows, at, *places)?,
-        Message::SlotChanged(news) => known_slot::update(rows, news)?,
+        Message::SlotChanged(news) => slot_replica::update(rows, news)?,
         Message::SlotClosed { slot, version } => return saga::closed(rows, at, *slot, *version),
         Message::Booking { action, booking } => notify::notify(rows, at, *action, booking.id, booking.user)?,
         Message::PublishedBooking { action, booking, user, .. } => notify::notify(rows, at, *action, *booking, *user)?,

@@ -64,7 +64,7 @@ pub struct Allotment {
 
 /// State of a slot for other services.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlotNews {
+pub struct SlotSnapshot {
     pub slot: TeeSlotId,
     pub course: CourseId,
     pub tee_off: Timestamp,
@@ -91,7 +91,7 @@ pub enum Message {
     },
     SlotRelease(Allotment),
     SlotReleased(Allotment),
-    SlotChanged(SlotNews),
+    SlotChanged(SlotSnapshot),
     /// Bookings based on an older version of the slot are to be cancelled.
     SlotClosed {
         slot: TeeSlotId,
@@ -159,7 +159,7 @@ impl Message {
 
     pub fn ordering_key(&self) -> OrderingKey {
         match self {
-            Self::SlotChanged(SlotNews { slot, .. }) | Self::SlotClosed { slot, .. } => OrderingKey::Slot(*slot),
+            Self::SlotChanged(SlotSnapshot { slot, .. }) | Self::SlotClosed { slot, .. } => OrderingKey::Slot(*slot),
             Self::SlotReserve(places)
             | Self::SlotReserved { places, .. }
             | Self::SlotReserveFailed { places, .. }
@@ -173,7 +173,7 @@ impl Message {
     /// Returns the slot that the message concerns.
     pub fn slot(&self) -> TeeSlotId {
         match self {
-            Self::SlotChanged(SlotNews { slot, .. })
+            Self::SlotChanged(SlotSnapshot { slot, .. })
             | Self::SlotClosed { slot, .. }
             | Self::PublishedBooking { slot, .. } => *slot,
             Self::SlotReserve(places)

@@ -11,7 +11,7 @@
 //! | booking | [`booking`], [`booking_number`] | bookings, their states and history; booking numbers |
 //! | | [`create`], [`cancel`], [`attendance`] | commands on a booking |
 //! | | [`saga`] | effects of messages and timeouts on a booking |
-//! | | [`known_slot`] | this service's replicas of the slots |
+//! | | [`slot_replica`] | this service's replicas of the slots |
 //! | | [`refund`] | refund policies and amounts |
 //! | notify | [`notify`] | notifications |
 //! | all | [`message`], [`inbox`] | messages between services; handling each once |
@@ -28,12 +28,12 @@ pub mod course;
 pub mod create;
 pub mod import;
 pub mod inbox;
-pub mod known_slot;
 pub mod message;
 pub mod notify;
 pub mod refund;
 pub mod saga;
 pub mod slot;
+pub mod slot_replica;
 pub mod start_time;
 mod string_enum;
 #[cfg(test)]
@@ -52,11 +52,11 @@ pub use course::{Course, CourseId};
 pub use create::{BookingKey, IdempotencyKey, KeyUse};
 pub use import::{BookingPublished, Imported};
 pub use inbox::{Handled, InboxId, MessageKey, Received};
-pub use known_slot::KnownSlot;
-pub use message::{Allotment, FailureReason, Message, MessageId, OrderingKey, Service, SlotNews, Subject};
+pub use message::{Allotment, FailureReason, Message, MessageId, OrderingKey, Service, SlotSnapshot, Subject};
 pub use notify::{Notice, NoticeId, Notification, NotificationId};
 pub use refund::{REFUND_DAYS_MAX, REFUND_TIERS_MAX, Refund, RefundPolicy, RefundRule, RefundTier};
 pub use slot::{SlotStatus, SlotTime, SlotTimeId, SlotsOn, TeeSlot, TeeSlotId};
+pub use slot_replica::SlotReplica;
 pub use start_time::StartTime;
 
 /// Maximum number of slots created by one command.
@@ -98,7 +98,7 @@ pub struct Tables {
     pub bookings: Table<BookingId, Booking>,
     pub booking_keys: Table<BookingKey, KeyUse>,
     pub history: Table<HistoryId, HistoryEntry, HistoryOf>,
-    pub known_slots: Table<TeeSlotId, KnownSlot>,
+    pub slot_replicas: Table<TeeSlotId, SlotReplica>,
     /// Pending and confirmed bookings, by slot.
     pub by_slot: Table<OpenBookingId, OpenBooking, OpenBookingsOf>,
 
@@ -122,7 +122,7 @@ crate::table_set!(Tables {
     bookings,
     booking_keys,
     history,
-    known_slots,
+    slot_replicas,
     by_slot,
     notifications,
     notices,
@@ -140,7 +140,7 @@ impl Tables {
             bookings: Table::cache(),
             booking_keys: Table::cache(),
             history: Table::cache(),
-            known_slots: Table::cache(),
+            slot_replicas: Table::cache(),
             by_slot: Table::cache(),
             notifications: Table::cache(),
             notices: Table::cache(),
@@ -158,7 +158,7 @@ impl Tables {
             bookings: Table::complete(),
             booking_keys: Table::complete(),
             history: Table::complete(),
-            known_slots: Table::complete(),
+            slot_replicas: Table::complete(),
             by_slot: Table::complete(),
             notifications: Table::complete(),
             notices: Table::complete(),

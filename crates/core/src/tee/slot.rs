@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use jiff::civil::Date;
 
 use super::course::{self, CourseId};
-use super::message::{Message, SlotNews};
+use super::message::{Message, SlotSnapshot};
 use super::start_time::StartTime;
 use super::string_enum::string_enum;
 use super::{DAYS_AHEAD_MAX, SLOT_PLAYERS_MAX, SLOTS_MAX};
@@ -68,8 +68,8 @@ impl TeeSlot {
         self.max_players.saturating_sub(self.booked)
     }
 
-    fn snapshot(&self) -> SlotNews {
-        SlotNews {
+    fn snapshot(&self) -> SlotSnapshot {
+        SlotSnapshot {
             slot: self.id,
             course: self.course,
             tee_off: self.tee_off,

@@ -186,11 +186,11 @@ impl Command for RetryDelivery {
     }
 }
 
-/// Purges deliveries that were created before `made_before` and are not pending.
+/// Purges deliveries that were created before `created_before` and are not pending.
 #[derive(Clone, Debug)]
 pub struct ForgetDeliveries {
     pub ids: Vec<DeliveryId>,
-    pub made_before: Timestamp,
+    pub created_before: Timestamp,
 }
 
 impl Command for ForgetDeliveries {
@@ -207,7 +207,7 @@ impl Command for ForgetDeliveries {
         let mut old = Vec::new();
         for id in &self.ids {
             let found = rows.webhook.deliveries.get(id)?.filter(|delivery| {
-                delivery.created_at < self.made_before && delivery.status() != DeliveryStatus::Pending
+                delivery.created_at < self.created_before && delivery.status() != DeliveryStatus::Pending
             });
             old.extend(found.cloned());
         }

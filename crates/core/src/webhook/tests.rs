@@ -249,8 +249,8 @@ fn old_deliveries_and_their_events_are_purged() {
     world.wait(Span::from_hours(1));
     let purge = |world: &mut World| {
         let ids = [1, 2].map(|number| DeliveryId::new(number).unwrap()).to_vec();
-        let made_before = world.now;
-        world.run(&ForgetDeliveries { ids, made_before }).unwrap()
+        let created_before = world.now;
+        world.run(&ForgetDeliveries { ids, created_before }).unwrap()
     };
     assert_eq!(purge(&mut world), 1, "the other is still pending");
     check(&world);

@@ -73,11 +73,11 @@ pub async fn create(
 pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
     app.query(|rows, _| {
         for slot in slots {
-            rows.tee.known_slots.request(slot);
+            rows.tee.slot_replicas.request(slot);
         }
         let mut are_known = true;
         for slot in slots {
-            are_known &= rows.tee.known_slots.get(slot)?.is_some();
+            are_known &= rows.tee.slot_replicas.get(slot)?.is_some();
         }
         Ok(are_known)
     })

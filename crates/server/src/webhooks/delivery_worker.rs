@@ -194,14 +194,14 @@ impl DeliveryWorker {
 
     async fn purge(&self, keep: Duration) -> Result<(), Problem> {
         let now = self.app.query(|_, at| Ok(at.now)).await?;
-        let made_before = now - Span::from_millis(keep.as_millis() as i64);
+        let created_before = now - Span::from_millis(keep.as_millis() as i64);
         while !self.app.is_stopping() {
             let ended = self.app.list::<Delivery>(webhook::ended_deliveries(AT_ONCE_MAX)).await?;
-            let old = ended.iter().filter(|delivery| delivery.created_at < made_before);
+            let old = ended.iter().filter(|delivery| delivery.created_at < created_before);
             let ids: Vec<_> = old.map(|delivery| delivery.id).collect();
             let is_last = ids.len() < AT_ONCE_MAX;
             if !ids.is_empty() {
-                self.app.engine().run(ForgetDeliveries { ids, made_before }, None).await?;
+                self.app.engine().run(ForgetDeliveries { ids, created_before }, None).await?;
             }
             if is_last {
                 break;

@@ -8,7 +8,7 @@ use holdfast_core::id::{ID_MAX, UserId};
 use holdfast_core::money::{Currency, PRICE_MAX};
 use holdfast_core::tee::{
     Allotment, BookingAction, BookingId, BookingPublished, CourseId, FailureReason, Message, OrderingKey,
-    REASON_CHARS_MAX, SLOT_PLAYERS_MAX, SlotNews, Subject, TeeSlotId,
+    REASON_CHARS_MAX, SLOT_PLAYERS_MAX, SlotSnapshot, Subject, TeeSlotId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -197,8 +197,8 @@ impl PlacesData {
 }
 
 impl SlotData {
-    fn news(&self) -> Option<SlotNews> {
-        Some(SlotNews {
+    fn news(&self) -> Option<SlotSnapshot> {
+        Some(SlotSnapshot {
             slot: TeeSlotId::new(self.game_time_slot_id)?,
             course: CourseId::new(self.course_id)?,
             tee_off: moment(self.tee_off_ms)?,

@@ -22,20 +22,20 @@ use crate::error::explain;
 use crate::pipeline::{Pipeline, Ticket, params};
 
 /// Rows per page.
-const PAGE: usize = 10_000;
+const PAGE_ROWS: usize = 10_000;
 
 pub(crate) async fn list(client: &Client, list: &List) -> Result<Vec<Listed>, StoreError> {
     let (sql, values) = list_sql(list);
     let rows = query(client, &sql, &values).await?;
     let owners = if list.schema.child_rows.is_some() { first_cells(list.schema, &rows)? } else { Vec::new() };
-    let lines = match &sql::of(list.schema).select_lines {
+    let lines = match &sql::of(list.schema).select_child_rows {
         Some(sql) if !owners.is_empty() => {
             let kind = array_of(list.schema.key[0].kind);
             client.query_typed(sql, &[(&owners, kind)]).await.map_err(|error| explain(&error))?
         }
         _ => Vec::new(),
     };
-    let mut lines = lines_of(list.schema, &lines)?;
+    let mut lines = child_rows_of(list.schema, &lines)?;
     let listed = rows.iter().map(|row| {
         let values: Vec<_> = row_values(list.schema, row)?.into_iter().map(Value::into_owned).collect();
         let lines = lines.remove(&values[0]).unwrap_or_default();
@@ -48,9 +48,9 @@ fn first_cells<'a>(schema: &TableSchema, rows: &'a [Row]) -> Result<Vec<Col<Valu
     rows.iter().map(|row| value_of(schema.key[0].kind, row, 0).map(Col)).collect()
 }
 
-type OwnedLines = std::collections::HashMap<Value<'static>, Vec<Vec<Value<'static>>>>;
+type OwnedChildRows = std::collections::HashMap<Value<'static>, Vec<Vec<Value<'static>>>>;
 
-fn lines_of(schema: &TableSchema, rows: &[Row]) -> Result<OwnedLines, StoreError> {
+fn child_rows_of(schema: &TableSchema, rows: &[Row]) -> Result<OwnedChildRows, StoreError> {
     let lines = by_owner(schema, rows)?;
     let owned = |(owner, lines): (Value<'_>, Vec<ValueReader<'_>>)| {
         (owner.into_owned(), lines.into_iter().map(ValueReader::into_owned).collect())
@@ -68,7 +68,7 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
     let columns: Vec<_> = schema.columns().collect();
     let mut values: Vec<Typed> = Vec::new();
     let line_columns = schema.child_rows.as_ref().map_or(&[][..], |child_rows| child_rows.columns);
-    let mut mark = |column: &str, value: &Value<'static>| {
+    let mut placeholder = |column: &str, value: &Value<'static>| {
         let mut known = columns.iter().chain(line_columns);
         let kind = known.find(|known| known.name == column).map(|known| known.kind);
         values.push((Col(value.clone()), type_of(kind.expect("lists are by columns of their table"))));
@@ -81,34 +81,36 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
         Order::Descending => ("<=", "<", ">=", " DESC"),
     };
     if let Some((column, value)) = by {
-        let mark = mark(column, value);
-        conditions.push(format!("{column} {until_sign} {mark}"));
+        let placeholder = placeholder(column, value);
+        conditions.push(format!("{column} {until_sign} {placeholder}"));
         if after.is_none() {
-            conditions.push(format!("{column} {begin_sign} {mark}"));
+            conditions.push(format!("{column} {begin_sign} {placeholder}"));
         }
     }
     if let Some(after) = after {
-        let marks: Vec<_> = schema.key.iter().zip(after).map(|(column, value)| mark(column.name, value)).collect();
+        let placeholders: Vec<_> =
+            schema.key.iter().zip(after).map(|(column, value)| placeholder(column.name, value)).collect();
         conditions.push(match by {
-            Some((column, _)) => format!("({column}, {key_names}) {after_sign} ($1, {})", marks.join(", ")),
-            None => format!("({key_names}) {after_sign} ({})", marks.join(", ")),
+            Some((column, _)) => format!("({column}, {key_names}) {after_sign} ($1, {})", placeholders.join(", ")),
+            None => format!("({key_names}) {after_sign} ({})", placeholders.join(", ")),
         });
     }
     if let Some(until) = until {
-        let marks: Vec<_> = schema.key.iter().zip(until).map(|(column, value)| mark(column.name, value)).collect();
-        conditions.push(format!("({key_names}) {until_sign} ({})", marks.join(", ")));
+        let placeholders: Vec<_> =
+            schema.key.iter().zip(until).map(|(column, value)| placeholder(column.name, value)).collect();
+        conditions.push(format!("({key_names}) {until_sign} ({})", placeholders.join(", ")));
     }
     for filter in filters {
         conditions.push(match filter {
-            Filter::Is(column, value) => format!("{column} = {}", mark(column, value)),
-            Filter::Above(column, value) => format!("{column} > {}", mark(column, value)),
-            Filter::Below(column, value) => format!("{column} < {}", mark(column, value)),
+            Filter::Is(column, value) => format!("{column} = {}", placeholder(column, value)),
+            Filter::Above(column, value) => format!("{column} > {}", placeholder(column, value)),
+            Filter::Below(column, value) => format!("{column} < {}", placeholder(column, value)),
             Filter::IsNull(column) => format!("{column} IS NULL"),
             Filter::IsNotNull(column) => format!("{column} IS NOT NULL"),
-            Filter::HasLine(column, value) => {
+            Filter::HasChildRow(column, value) => {
                 let ChildRows { table, owner, .. } =
-                    schema.child_rows.as_ref().expect("only what has lines is listed by them");
-                format!("{key_names} IN (SELECT {owner} FROM {table} WHERE {column} = {})", mark(column, value))
+                    schema.child_rows.as_ref().expect("a child-row filter needs a table with child rows");
+                format!("{key_names} IN (SELECT {owner} FROM {table} WHERE {column} = {})", placeholder(column, value))
             }
         });
     }
@@ -134,10 +136,10 @@ async fn pages(
     mut list: List,
     mut each: impl FnMut(Vec<Listed>) -> Option<()> + Send,
 ) -> Result<(), StoreError> {
-    list.limit = PAGE;
+    list.limit = PAGE_ROWS;
     loop {
         let page = self::list(client, &list).await?;
-        let is_last = page.len() < PAGE;
+        let is_last = page.len() < PAGE_ROWS;
         list.after = page.last().map(|last| last.values[..list.schema.key.len()].to_vec());
         each(page).ok_or_else(|| damaged(list.schema))?;
         if is_last {
@@ -147,61 +149,61 @@ async fn pages(
 }
 
 fn all(schema: &'static TableSchema) -> List {
-    List { schema, by: None, filters: Vec::new(), order: Order::Ascending, after: None, until: None, limit: PAGE }
+    List { schema, by: None, filters: Vec::new(), order: Order::Ascending, after: None, until: None, limit: PAGE_ROWS }
 }
 
-/// Adapter that passes rows of a table to the auditor; `None` if one cannot be parsed.
-struct Shown {
+/// Adapter that passes rows of a table to the auditor. `show` returns `None` if a row cannot be parsed.
+struct TableAuditor {
     schema: &'static TableSchema,
     show: fn(Listed, &mut Audit) -> Option<()>,
 }
 
-struct Shows(Vec<Shown>);
+struct TableAuditors(Vec<TableAuditor>);
 
-impl Visitor<'static> for Shows {
+impl Visitor<'static> for TableAuditors {
     fn visit<R: Record, S: Scan<R::Key>>(&mut self, _table: &'static Table<R::Key, R, S>) {
         fn show<R: Record>(listed: Listed, audit: &mut Audit) -> Option<()> {
             let (key, row) = listed.read::<R>()?;
             R::show(&key, &row, audit);
             Some(())
         }
-        self.0.push(Shown { schema: R::SCHEMA, show: show::<R> });
+        self.0.push(TableAuditor { schema: R::SCHEMA, show: show::<R> });
     }
 }
 
 /// Audits every row except holds.
 pub(crate) async fn audit_durable(client: &Client, audit: &mut Audit) -> Result<(), StoreError> {
-    show_all(client, visit::durable, audit).await
+    audit_tables(client, visit::durable, audit).await
 }
 
 pub(crate) async fn audit_holds(client: &Client, audit: &mut Audit) -> Result<(), StoreError> {
-    show_all(client, visit::hold_records, audit).await
+    audit_tables(client, visit::hold_records, audit).await
 }
 
-async fn show_all(
+async fn audit_tables(
     client: &Client,
-    visit_tables: fn(&'static Tables, &mut Shows),
+    visit_tables: fn(&'static Tables, &mut TableAuditors),
     audit: &mut Audit,
 ) -> Result<(), StoreError> {
-    let mut shows = Shows(Vec::new());
-    visit_tables(visit::empty(), &mut shows);
-    for Shown { schema, show } in shows.0 {
+    let mut auditors = TableAuditors(Vec::new());
+    visit_tables(visit::empty(), &mut auditors);
+    for TableAuditor { schema, show } in auditors.0 {
         pages(client, all(schema), |page| page.into_iter().try_for_each(|row| show(row, audit))).await?;
     }
     Ok(())
 }
 
-/// Adapter that rebuilds the secondary indexes of a kind of holds; `None` if one cannot be parsed.
-struct RowCache {
+/// Adapter that rebuilds the secondary indexes of a kind of holds. `index` returns `None` if a hold cannot be parsed.
+struct HoldIndexer {
     schema: &'static TableSchema,
     after_end: Span,
     indexes_ended_holds: bool,
     index: fn(Vec<Listed>, &mut Memory, Timestamp) -> Option<()>,
 }
 
-struct Keeps(Vec<RowCache>);
+struct HoldIndexers(Vec<HoldIndexer>);
 
-impl HoldVisitor<'static> for Keeps {
+impl HoldVisitor<'static> for HoldIndexers {
     fn visit<C: Claim>(&mut self, _table: &'static Table<HoldId, Hold<C>>)
     where
         Hold<C>: Record<Key = HoldId> + Indexed,
@@ -213,29 +215,29 @@ impl HoldVisitor<'static> for Keeps {
         }
         let (schema, after_end) = (Hold::<C>::SCHEMA, Hold::<C>::AFTER_END);
         let indexes_ended_holds = Hold::<C>::indexes_ended_holds();
-        self.0.push(RowCache { schema, after_end, indexes_ended_holds, index: index::<Hold<C>> });
+        self.0.push(HoldIndexer { schema, after_end, indexes_ended_holds, index: index::<Hold<C>> });
     }
 }
 
 /// Rebuilds in-memory state from the live holds.
 pub(crate) async fn index_holds(client: &Client, memory: &mut Memory, now: Timestamp) -> Result<(), StoreError> {
-    let mut keeps = Keeps(Vec::new());
-    visit::holds(visit::empty(), &mut keeps);
-    for RowCache { schema, after_end, indexes_ended_holds, index } in keeps.0 {
+    let mut indexers = HoldIndexers(Vec::new());
+    visit::holds(visit::empty(), &mut indexers);
+    for HoldIndexer { schema, after_end, indexes_ended_holds, index } in indexers.0 {
         let from = Memory::indexed_from(now, after_end).to_value().into_owned();
-        let mut kept = List { after: Some(vec![from]), ..all(schema) }
+        let mut live = List { after: Some(vec![from]), ..all(schema) }
             .filter(Filter::Above("expires_at", Value::Moment(now - after_end)));
         if !indexes_ended_holds {
-            kept = kept.filter(Filter::Is("state", "HELD".into()));
+            live = live.filter(Filter::Is("state", "HELD".into()));
         }
-        pages(client, kept, |page| index(page, memory, now)).await?;
+        pages(client, live, |page| index(page, memory, now)).await?;
     }
     Ok(())
 }
 
-/// Deletes at most `limit` holds of each kind created before `made_before`.
-pub(crate) fn purge_holds(pipeline: &mut Pipeline<'_>, made_before: HoldId, limit: usize) -> Vec<Ticket> {
-    sql::purges().into_iter().map(|sql| pipeline.send(sql, params![Col(made_before), limit as i64])).collect()
+/// Deletes at most `limit` holds of each kind created before `created_before`.
+pub(crate) fn purge_holds(pipeline: &mut Pipeline<'_>, created_before: HoldId, limit: usize) -> Vec<Ticket> {
+    sql::purges().into_iter().map(|sql| pipeline.send(sql, params![Col(created_before), limit as i64])).collect()
 }
 
 fn array_of(kind: Kind) -> Type {

@@ -97,7 +97,7 @@ impl VisitorMut for SendLoads<'_, '_> {
         if !keys.is_empty() {
             let values: Vec<_> = keys.iter().map(owned_key::<R>).collect();
             rows = Some(self.pipeline.send(&sql.select, by_column(values.clone(), R::SCHEMA.key.len())));
-            lines = sql.select_lines.as_ref().map(|sql| self.pipeline.send(sql, by_column(values, 1)));
+            lines = sql.select_child_rows.as_ref().map(|sql| self.pipeline.send(sql, by_column(values, 1)));
         }
         let mut ranges = Vec::new();
         for scan in table.take_scans_requested() {
@@ -155,7 +155,7 @@ impl FillLoads<'_> {
             let (key, record, line_count) = read::<R>(row, &mut lines)?;
             self.versions.row::<R>(key.clone(), Some(get(row, version_at)?));
             if let Some(kept) = self.kept {
-                kept.keep(&key, &record, line_count);
+                kept.insert(&key, &record, line_count);
             }
             table.fill(key, Some(record));
         }

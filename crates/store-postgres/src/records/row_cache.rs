@@ -1,4 +1,4 @@
-//! Cache of immutable rows, for servers that share the database: some are large, and read by every batch.
+//! Cache of immutable rows for servers that share the database. Large rows would otherwise be read again in every batch.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -19,43 +19,43 @@ pub(crate) struct RowCache(Mutex<CachedTables>);
 struct CachedTables {
     /// `HashMap` of rows by key, per table.
     tables: HashMap<&'static str, Box<dyn Any + Send>>,
-    lines: usize,
+    row_count: usize,
 }
 
 impl RowCache {
     /// Fills requested rows from the cache; the rest stays requested.
-    pub(crate) fn answer(&self, tables: &mut Tables) {
-        visit::durable_mut(tables, &mut Answer(&self.0.lock()));
+    pub(crate) fn fill(&self, tables: &mut Tables) {
+        visit::durable_mut(tables, &mut CacheFiller(&self.0.lock()));
     }
 
-    /// Caches a row that was read with so many child rows.
-    pub(super) fn keep<R: Record>(&self, key: &R::Key, row: &R, lines: usize) {
-        if !R::NEVER_CHANGES {
+    /// Caches a row if its type is immutable. `child_row_count` counts towards [`CACHED_ROWS_MAX`].
+    pub(super) fn insert<R: Record>(&self, key: &R::Key, row: &R, child_row_count: usize) {
+        if !R::IS_IMMUTABLE {
             return;
         }
-        let mut kept = self.0.lock();
-        if kept.lines + lines >= CACHED_ROWS_MAX {
-            *kept = CachedTables::default();
+        let mut cached = self.0.lock();
+        if cached.row_count + child_row_count >= CACHED_ROWS_MAX {
+            *cached = CachedTables::default();
         }
-        let table = kept.tables.entry(R::SCHEMA.table).or_insert_with(|| Box::<HashMap<R::Key, R>>::default());
+        let table = cached.tables.entry(R::SCHEMA.table).or_insert_with(|| Box::<HashMap<R::Key, R>>::default());
         let table: &mut HashMap<R::Key, R> = table.downcast_mut().expect("a table has one kind of rows");
         if table.insert(key.clone(), row.clone()).is_none() {
-            kept.lines += 1 + lines;
+            cached.row_count += 1 + child_row_count;
         }
     }
 }
 
-struct Answer<'a>(&'a CachedTables);
+struct CacheFiller<'a>(&'a CachedTables);
 
-impl VisitorMut for Answer<'_> {
+impl VisitorMut for CacheFiller<'_> {
     fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &mut Table<R::Key, R, S>) {
-        if !R::NEVER_CHANGES {
+        if !R::IS_IMMUTABLE {
             return;
         }
-        let Some(kept) = self.0.tables.get(R::SCHEMA.table) else { return };
-        let kept: &HashMap<R::Key, R> = kept.downcast_ref().expect("a table has one kind of rows");
+        let Some(cached) = self.0.tables.get(R::SCHEMA.table) else { return };
+        let cached: &HashMap<R::Key, R> = cached.downcast_ref().expect("a table has one kind of rows");
         for key in table.take_requested() {
-            match kept.get(&key) {
+            match cached.get(&key) {
                 Some(row) => table.fill(key, Some(row.clone())),
                 None => table.request_elsewhere([key]),
             }

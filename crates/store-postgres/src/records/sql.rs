@@ -12,11 +12,11 @@ pub(super) struct Sql {
     pub(super) select: String,
     pub(super) select_range: String,
     /// First column is the key of the owner.
-    pub(super) select_lines: Option<String>,
+    pub(super) select_child_rows: Option<String>,
     pub(super) insert: String,
     /// For bulk insertion, where no foreign key refers to the rows.
     pub(super) copy: Option<String>,
-    pub(super) insert_lines: Option<String>,
+    pub(super) insert_child_row: Option<String>,
     /// `None` if no column is mutable.
     pub(super) update: Option<String>,
     /// Also writes columns that are otherwise immutable; `None` if there are none.
@@ -52,7 +52,7 @@ pub(super) fn confirmed() -> &'static [String] {
 /// Statements for connections that read.
 pub(crate) fn reads() -> Vec<&'static str> {
     let of_table = |sql: &'static Sql| {
-        [Some(&*sql.select), Some(&*sql.select_range), sql.select_lines.as_deref()].into_iter().flatten()
+        [Some(&*sql.select), Some(&*sql.select_range), sql.select_child_rows.as_deref()].into_iter().flatten()
     };
     let confirmed = CONFIRMED.iter().map(|sql| &**sql);
     BY_TABLE.values().copied().flat_map(of_table).chain(confirmed).collect()
@@ -77,7 +77,7 @@ pub(super) fn month_at(schema: &TableSchema) -> Option<usize> {
 pub(crate) fn writes() -> Vec<&'static str> {
     let of_table = |sql: &'static Sql| {
         let always = [Some(&*sql.insert), Some(&*sql.delete)];
-        let some = [&sql.copy, &sql.update, &sql.remake, &sql.insert_lines].map(Option::as_deref);
+        let some = [&sql.copy, &sql.update, &sql.remake, &sql.insert_child_row].map(Option::as_deref);
         always.into_iter().chain(some).flatten()
     };
     BY_TABLE.values().copied().flat_map(of_table).chain([MAKE_MONTHS]).collect()
@@ -135,10 +135,10 @@ impl Sql {
         Self {
             select: format!("SELECT {columns}, version FROM {found}"),
             select_range: format!("SELECT {columns}, version FROM {table} WHERE {range}"),
-            select_lines: child_rows.as_ref().map(lines),
+            select_child_rows: child_rows.as_ref().map(lines),
             insert: format!("INSERT INTO {table} ({columns}) SELECT * FROM unnest({})", arrays(&all, 1)),
             copy: month_at(schema).map(|_| format!("COPY {table} ({columns}) FROM STDIN (FORMAT binary)")),
-            insert_lines: child_rows.as_ref().map(owned),
+            insert_child_row: child_rows.as_ref().map(owned),
             update: (!changing.is_empty()).then(|| update(changing)),
             remake: (!fixed.is_empty()).then(|| update(&all[key.len()..])),
             delete: format!(

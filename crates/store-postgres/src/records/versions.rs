@@ -46,7 +46,7 @@ impl RowVersions {
     /// Records a version. The first one counts: it is that of the working set, also if the row is read again later.
     pub(super) fn row<R: Record>(&mut self, key: R::Key, version: Version) {
         // Immutable rows need no validation.
-        if R::NEVER_CHANGES {
+        if R::IS_IMMUTABLE {
             return;
         }
         self.table::<R>().rows.entry(key).or_insert(version);

@@ -95,7 +95,7 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
                 self.pipeline.send(&sql.insert, by_column(new, width));
             }
         }
-        if let Some(sql) = sql.insert_lines.as_ref().filter(|_| !lines.is_empty()) {
+        if let Some(sql) = sql.insert_child_row.as_ref().filter(|_| !lines.is_empty()) {
             let width = schema.child_rows.as_ref().map_or(0, |child_rows| child_rows.columns.len());
             self.pipeline.send(sql, by_column(lines, 2 + width));
         }

@@ -72,7 +72,7 @@ impl DurableSession {
 
     /// Fills requested rows of durable tables, and sequences. Returns the database's time. Live rows stay requested.
     pub async fn load(&mut self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
-        self.shared.kept.answer(rows);
+        self.shared.row_cache.fill(rows);
         if rows.ids.is_loaded() && !requests_durable(rows) {
             return Ok(self.shared.clock.now());
         }
@@ -93,7 +93,7 @@ impl DurableSession {
             let (sequence, range) = drawing.drawn(&answers)?;
             self.drawn.fill(rows, sequence, range);
         }
-        let now = asked.fill(&mut answers, rows, &mut self.read_set, &self.shared.kept)?;
+        let now = asked.fill(&mut answers, rows, &mut self.read_set, &self.shared.row_cache)?;
         self.loaded_at.get_or_insert(now);
         self.shared.clock.heard(now, asked_at);
         Ok(self.shared.clock.now())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use holdfast_connect::TlsRoots;
-use holdfast_connect::redis::{ReconnectingClient, is_dead};
+use holdfast_connect::redis::{ReconnectingClient, is_connection_lost};
 use redis::{RedisError, ScriptInvocation};
 use tokio::runtime::Handle;
 
@@ -48,7 +48,9 @@ impl Connection {
     /// Runs the script. Retried once on a new connection if the old one is dead: every call is safe to repeat.
     pub(super) async fn invoke(&self, call: &ScriptInvocation<'_>) -> Result<Vec<Vec<u8>>, Error> {
         match self.invoke_once(call).await {
-            Err(error) if is_dead(&error) => self.invoke_once(call).await.map_err(|error| self.unavailable(&error)),
+            Err(error) if is_connection_lost(&error) => {
+                self.invoke_once(call).await.map_err(|error| self.unavailable(&error))
+            }
             answer => answer.map_err(|error| self.unavailable(&error)),
         }
     }

@@ -226,8 +226,9 @@ fn lost_lock_is_rejected_as_not_locked() {
     let command = confirm_command(&lock);
     let attempt = world.prepare(&command).unwrap();
     world.memory.calendar.locks = Table::complete();
-    assert_eq!(world.record(&command, attempt), Err(Stop::Rejected(not_locked(None))));
+    assert_eq!(world.record(&command, attempt), Err(Stop::Retry), "a new attempt finds out");
     world.finish(&command, attempt, None);
+    assert_eq!(world.prepare(&command), Err(Stop::Rejected(not_locked(None))));
 }
 
 #[test]

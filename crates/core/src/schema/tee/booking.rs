@@ -5,7 +5,7 @@ use crate::audit::Audit;
 use crate::id::UserId;
 use crate::tee::{
     Booking, BookingAction, BookingId, BookingKey, BookingState, BookingStatus, By, FailureReason, HistoryEntry,
-    HistoryId, IdempotencyKey, KeyUse, KnownSlot, OpenBooking, OpenBookingId, Refund, RefundPolicy, RefundRule,
+    HistoryId, IdempotencyKey, KeyUse, OpenBooking, OpenBookingId, Refund, RefundPolicy, RefundRule, SlotReplica,
     TeeSlotId,
 };
 
@@ -201,7 +201,7 @@ impl Record for HistoryEntry {
     }
 }
 
-impl Record for KnownSlot {
+impl Record for SlotReplica {
     type Key = TeeSlotId;
 
     const SCHEMA: &'static TableSchema = &TableSchema {
@@ -244,7 +244,7 @@ impl Record for KnownSlot {
     }
 
     fn show(key: &TeeSlotId, row: &Self, audit: &mut Audit) {
-        audit.tee.known_slot(*key, *row);
+        audit.tee.slot_replica(*key, *row);
     }
 }
 

@@ -145,7 +145,7 @@ fn disagreeing_services_are_found() {
     check("booking 1: CONFIRMED, but has no places", |audit, scenario| {
         audit.slot_booking(scenario.confirmed.id, SlotBooking { players: 1, ..slot_booking(scenario, RESERVED) });
     });
-    let replica = |scenario: &Scenario| KnownSlot {
+    let replica = |scenario: &Scenario| SlotReplica {
         course: scenario.slot.course,
         tee_off: scenario.slot.tee_off,
         max_players: 4,
@@ -155,13 +155,13 @@ fn disagreeing_services_are_found() {
         version: 1,
     };
     check("slot 1: its replica is newer than the slot", |audit, scenario| {
-        audit.known_slot(scenario.slot.id, KnownSlot { version: 99, ..replica(scenario) });
+        audit.slot_replica(scenario.slot.id, SlotReplica { version: 99, ..replica(scenario) });
     });
     check("slot 999: its replica is newer than the slot", |audit, scenario| {
-        audit.known_slot(unknown_slot(), replica(scenario));
+        audit.slot_replica(unknown_slot(), replica(scenario));
     });
     check_at_rest("slot 1: its replica is not current", |audit, scenario| {
-        audit.known_slot(scenario.slot.id, replica(scenario));
+        audit.slot_replica(scenario.slot.id, replica(scenario));
     });
     check_at_rest("booking 2: has places in slot 1 without a confirmed booking", |audit, scenario| {
         audit.slot_booking(scenario.cancelled.id, slot_booking(scenario, RESERVED));
@@ -186,7 +186,7 @@ fn rows_of_one_service_are_audited_alone() {
     let mut booking = TeeAudit::new();
     tables.bookings.rows().for_each(|(_, row)| booking.booking(row));
     tables.booking_keys.rows().for_each(|(_, row)| booking.key_use(*row));
-    tables.known_slots.rows().for_each(|(id, row)| booking.known_slot(*id, *row));
+    tables.slot_replicas.rows().for_each(|(id, row)| booking.slot_replica(*id, *row));
     tables.by_slot.rows().for_each(|(id, _)| booking.open_booking(*id));
     tables.history.rows().for_each(|(id, _)| booking.history(*id));
     booking.at_rest();

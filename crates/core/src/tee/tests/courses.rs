@@ -27,9 +27,9 @@ fn slots_are_created_in_order_and_replicated() {
     assert_eq!((slot.price, slot.currency, slot.version), (10_000, Currency::KRW, 1));
     assert_eq!(slot.tee_off, timestamp("2025-11-19T22:30:00Z"), "half past seven in Seoul");
     assert_eq!(club.find_slot(slot.id), *slot);
-    assert_eq!(club.world.memory.tee.known_slots.rows().count(), 0);
+    assert_eq!(club.world.memory.tee.slot_replicas.rows().count(), 0);
     club.inspect();
-    assert_eq!(club.world.memory.tee.known_slots.rows().count(), 2);
+    assert_eq!(club.world.memory.tee.slot_replicas.rows().count(), 2);
 }
 
 #[test]

@@ -173,7 +173,7 @@ fn pass_records(world: &World, audit: &mut TeeAudit) {
     tables.slot_bookings.rows().for_each(|(id, row)| audit.slot_booking(*id, *row));
     tables.bookings.rows().for_each(|(_, row)| audit.booking(row));
     tables.booking_keys.rows().for_each(|(_, row)| audit.key_use(*row));
-    tables.known_slots.rows().for_each(|(id, row)| audit.known_slot(*id, *row));
+    tables.slot_replicas.rows().for_each(|(id, row)| audit.slot_replica(*id, *row));
     tables.by_slot.rows().for_each(|(id, _)| audit.open_booking(*id));
     tables.history.rows().for_each(|(id, _)| audit.history(*id));
     tables.notifications.rows().for_each(|(_, row)| audit.notification(row));

@@ -129,7 +129,7 @@ fn reply_for_other_slot_is_ignored() {
 fn older_replica_never_replaces_newer() {
     let mut club = Club::new();
     let slot = club.slot(4);
-    let replica = |club: &Club| club.world.ask(|rows, _| known_slot::find(rows, slot)).unwrap();
+    let replica = |club: &Club| club.world.ask(|rows, _| slot_replica::find(rows, slot)).unwrap();
     club.run(&CloseSlot { slot, cancel_bookings: false }).unwrap();
     let closed = club.drop_messages();
     club.run(&ReopenSlot { slot }).unwrap();

@@ -2,7 +2,7 @@
 //! at which price; only the course service knows the free places.
 
 use super::course::CourseId;
-use super::message::SlotNews;
+use super::message::SlotSnapshot;
 use super::slot::TeeSlotId;
 use crate::command::Decision;
 use crate::money::Currency;
@@ -13,7 +13,7 @@ use crate::working_set::WorkingSet;
 
 /// A replica of a slot at a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KnownSlot {
+pub struct SlotReplica {
     pub course: CourseId,
     pub tee_off: Timestamp,
     pub max_players: u32,
@@ -23,19 +23,19 @@ pub struct KnownSlot {
     pub version: u64,
 }
 
-impl Row for KnownSlot {}
+impl Row for SlotReplica {}
 
 /// `slot.changed`: replaces an older replica.
-pub(super) fn update(rows: &mut WorkingSet, news: &SlotNews) -> Decision<()> {
-    let SlotNews { slot, course, tee_off, max_players, price, currency, closed, version } = *news;
-    if rows.tee.known_slots.get(&slot)?.is_none_or(|replica| replica.version < version) {
-        let replica = KnownSlot { course, tee_off, max_players, price, currency, closed, version };
-        rows.tee.known_slots.put(slot, replica);
+pub(super) fn update(rows: &mut WorkingSet, news: &SlotSnapshot) -> Decision<()> {
+    let SlotSnapshot { slot, course, tee_off, max_players, price, currency, closed, version } = *news;
+    if rows.tee.slot_replicas.get(&slot)?.is_none_or(|replica| replica.version < version) {
+        let replica = SlotReplica { course, tee_off, max_players, price, currency, closed, version };
+        rows.tee.slot_replicas.put(slot, replica);
     }
     Ok(())
 }
 
 /// Returns the replica, or rejects an unknown slot.
-pub fn find(rows: &mut WorkingSet, id: TeeSlotId) -> Decision<KnownSlot> {
-    Ok(rows.tee.known_slots.get(&id)?.copied().ok_or(TeeRejection::SlotNotFound)?)
+pub fn find(rows: &mut WorkingSet, id: TeeSlotId) -> Decision<SlotReplica> {
+    Ok(rows.tee.slot_replicas.get(&id)?.copied().ok_or(TeeRejection::SlotNotFound)?)
 }
