@@ -584,7 +584,7 @@ async fn pending_delivery_survives_restart(profile: Profile) {
         },
     )
     .await;
-    assert_eq!(receiver.received().len(), 3 * 3, "three on each profile");
+    assert_eq!(receiver.received().len(), 3, "a success, a failure and its retry");
 }
 
 profiles!(unpublished_commit_is_delivered);
