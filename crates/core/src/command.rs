@@ -67,7 +67,7 @@ pub trait TwoPhase: Command {
     /// Second step, durable rows only. Live rows are as `prepare` left them.
     fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &Self::Prepared) -> Decision<Self::Outcome>;
 
-    /// Last step, live rows only: reverts `prepare`. `None` as outcome means that nothing was recorded.
+    /// Last step, live rows only: reverts `prepare`. `None` as outcome means that no outcome was recorded.
     fn finish(
         &self,
         rows: &mut WorkingSet,
@@ -77,7 +77,7 @@ pub trait TwoPhase: Command {
     ) -> Decision<()>;
 }
 
-/// Rows that a command may write. Live rows are holds and the counts that follow from them; all others are durable.
+/// Rows that a command may write. Live rows are holds and the counts that follow from them; the rest is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
     Live,
