@@ -60,4 +60,4 @@ pub use rejection::{
 };
 pub use time::Timestamp;
 pub use unit::{Kind, Tally, Unit};
-pub use working_set::WorkingSet;
+pub use working_set::{InMemoryState, WorkingSet};

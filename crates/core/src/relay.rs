@@ -29,22 +29,11 @@ pub struct Limits {
     pub retries_max: u32,
 }
 
-/// Tables of the relay.
-#[derive(Debug, Default)]
-pub struct Tables {
-    pub relays: Table<Partition, Relay>,
-    pub failed_publications: Table<FailedPublicationId, FailedPublication>,
-}
-
-crate::table_set!(Tables { relays, failed_publications });
-
-impl Tables {
-    pub(crate) fn memory() -> Self {
-        Self { relays: Table::cache(), failed_publications: Table::cache() }
-    }
-
-    pub(crate) fn complete() -> Self {
-        Self { relays: Table::complete(), failed_publications: Table::complete() }
+crate::tables! {
+    /// Tables of the relay.
+    {
+        relays: Table<Partition, Relay> => durable cached,
+        failed_publications: Table<FailedPublicationId, FailedPublication> => durable cached,
     }
 }
 

@@ -1,28 +1,27 @@
 //! One kind of row in a working set.
 //!
 //! A [`Table`] holds known rows, keys that are known not to exist, and the keys that were requested and are not loaded.
-//! Writes are journalled, so that a rejected command can be rolled back and a store gets the changes. The same type
-//! also serves as in-memory state of a store. There a *complete* table knows all rows: a row that is absent does not
-//! exist.
+//! Writes are journalled, so that a rejected command can be rolled back and a store gets the changes. A [`TableState`]
+//! holds committed rows of the same kind in the in-memory state of a store.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::RangeInclusive;
 
-mod memory;
 mod ranges;
 mod set;
 mod single;
+mod state;
 #[cfg(test)]
 mod tests;
 
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
-use memory::Memory;
+pub use set::{StateSet, TableSet};
 #[cfg(test)]
-pub(crate) use memory::SWEEPS;
-pub use set::TableSet;
+pub(crate) use state::SWEEPS;
+pub use state::TableState;
 
 use crate::command::NeedRows;
 use crate::time::Timestamp;
@@ -103,8 +102,6 @@ pub struct Table<K, V, S = NoScan> {
     filled: Vec<usize>,
     journal: Vec<Undo<V>>,
     savepoint: u64,
-    /// Present in in-memory state, which has no row states of a batch.
-    memory: Option<Box<Memory<K, V>>>,
 }
 
 /// A changed row.
@@ -160,30 +157,15 @@ impl<K: Key, V: Row, S: Scan<K>> Default for Table<K, V, S> {
             filled: Vec::new(),
             journal: Vec::new(),
             savepoint: 0,
-            memory: None,
         }
     }
 }
 
 impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
-    /// Returns in-memory state of all rows: a row that is absent does not exist.
-    pub fn complete() -> Self {
-        Self { memory: Some(Box::new(Memory::complete::<S>())), ..Self::default() }
-    }
-
-    /// Returns in-memory state of some rows.
-    pub fn cache() -> Self {
-        Self { memory: Some(Box::new(Memory::cache())), ..Self::default() }
-    }
-
     /// Returns the row, `None` if it does not exist, or [`NeedRows`] if it has to be loaded; then it is requested.
     pub fn get(&mut self, key: &K) -> Result<Option<&V>, NeedRows> {
-        let slot = self.memory.is_none().then(|| self.slot_requested(key));
-        let known = match slot {
-            Some(slot) => self.known(slot),
-            None => self.peek(key),
-        };
-        known.ok_or(NeedRows)
+        let slot = self.slot_requested(key);
+        self.known(slot).ok_or(NeedRows)
     }
 
     /// Requests a row without reading it yet, so that one load fetches all of them.
@@ -193,7 +175,6 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// Returns the slot of a row, and requests the row unless it is known.
     fn slot_requested(&mut self, key: &K) -> usize {
-        assert!(self.memory.is_none(), "in-memory state requests no rows");
         let slot = match self.states.get_index_of(key) {
             Some(slot) if matches!(self.states[slot], RowState::Requested | RowState::Known(_)) => return slot,
             Some(slot) => slot,
@@ -228,7 +209,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// Returns the keys of all rows in the range, in order.
     pub fn scan(&mut self, scan: &S) -> Result<Vec<K>, NeedRows> {
-        if self.memory.is_none() && self.ordered.is_none() {
+        if self.ordered.is_none() {
             self.ordered = Some(self.states.keys().cloned().collect());
         }
         if let Some(keys) = self.known_in(scan) {
@@ -242,9 +223,6 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// Returns the keys of all rows in the range, in order; `None` if some may not be loaded.
     fn known_in(&self, scan: &S) -> Option<Vec<K>> {
-        if let Some(memory) = &self.memory {
-            return memory.known_in(scan);
-        }
         if !self.knows(scan) {
             return None;
         }
@@ -260,7 +238,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// Whether all rows in the range are known.
     fn knows(&self, scan: &S) -> bool {
-        self.memory.as_ref().map_or_else(|| self.scans_known.contains(scan), |memory| memory.knows(scan))
+        self.scans_known.contains(scan)
     }
 
     /// Writes a row under a new key, such as a number just drawn; it need not have been requested.
@@ -309,7 +287,6 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     }
 
     fn journal(&mut self, slot: usize, before: Before<V>) {
-        assert!(self.memory.is_none(), "in-memory state is written by applying a committed working set");
         self.journal.push(Undo { savepoint: self.savepoint, slot, before });
     }
 
@@ -394,18 +371,44 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// Returns all known rows, in no particular order.
     pub fn rows(&self) -> impl Iterator<Item = (&K, &V)> {
-        let known = self.states.iter().filter_map(|(key, state)| match state {
+        self.states.iter().filter_map(|(key, state)| match state {
             RowState::Known(Some(row)) => Some((key, row)),
             RowState::Known(None) | RowState::Requested | RowState::Unknown => None,
-        });
-        known.chain(self.memory.iter().flat_map(|memory| memory.rows()))
+        })
     }
 
     /// Returns the state of a row without requesting it.
     fn peek(&self, key: &K) -> Option<Option<&V>> {
-        match &self.memory {
-            Some(memory) => memory.peek(key),
-            None => self.known(self.states.get_index_of(key)?),
+        self.known(self.states.get_index_of(key)?)
+    }
+
+    /// Fills in the requested rows and ranges that a source knows.
+    fn fill_known<'a>(&mut self, peek: impl Fn(&K) -> Option<Option<&'a V>>, known_in: impl Fn(&S) -> Option<Vec<K>>)
+    where
+        V: 'a,
+    {
+        let states = &mut self.states;
+        self.requested.retain(|slot| match states.get_index_mut(*slot) {
+            Some((key, state @ RowState::Requested)) => match peek(key) {
+                Some(row) => {
+                    *state = RowState::Known(row.cloned());
+                    false
+                }
+                None => true,
+            },
+            _ => true,
+        });
+        for scan in std::mem::take(&mut self.scans_requested) {
+            let Some(keys) = known_in(&scan) else {
+                self.scans_requested.push(scan);
+                continue;
+            };
+            for key in keys {
+                let row = peek(&key).flatten().cloned();
+                let slot = self.slot(key);
+                self.fill_slot(slot, row);
+            }
+            self.fill_scan(scan);
         }
     }
 }

@@ -5,9 +5,9 @@ use std::cell::Cell;
 use crate::command::{Command, Context, Decision, FirstStep, Limits, Stop, TwoPhase, WriteMode, Writes};
 use crate::event::Event;
 use crate::rejection::Rejection;
-use crate::table::TableSet as _;
+use crate::table::{StateSet as _, TableSet as _};
 use crate::time::{Span, Timestamp};
-use crate::working_set::WorkingSet;
+use crate::working_set::{InMemoryState, WorkingSet};
 
 /// Maximum number of load rounds per command; more means that its read set does not converge.
 const LOADS_MAX: usize = 16;
@@ -17,7 +17,7 @@ pub(crate) type BegunBy<C> = FirstStep<<<C as Command>::Writes as WriteMode<C>>:
 
 #[derive(Debug)]
 pub(crate) struct World {
-    pub(crate) memory: WorkingSet,
+    pub(crate) memory: InMemoryState,
     pub(crate) now: Timestamp,
     pub(crate) limits: Limits,
     pub(crate) events: Vec<Event>,
@@ -29,7 +29,7 @@ impl World {
     pub(crate) fn new() -> Self {
         let limits = Limits::DEFAULT;
         let now = Timestamp::from_millis(1_762_237_800_000); // 2025-11-04T06:30:00Z
-        Self { memory: WorkingSet::complete(), now, limits, events: Vec::new(), loads: Cell::new(0) }
+        Self { memory: InMemoryState::complete(), now, limits, events: Vec::new(), loads: Cell::new(0) }
     }
 
     /// Advances the clock. Ended rows are not purged: no rule may depend on that.
@@ -71,11 +71,20 @@ impl World {
         self.step(Writes::Live, |rows, at| command.prepare(rows, at))
     }
 
-    pub(crate) fn record<C: TwoPhase>(&mut self, command: &C, prepared: C::Prepared) -> Decision<C::Outcome> {
+    pub(crate) fn record<C: TwoPhase<Prepared: Copy>>(
+        &mut self,
+        command: &C,
+        prepared: C::Prepared,
+    ) -> Decision<C::Outcome> {
         self.step(Writes::Durable, |rows, at| command.record(rows, at, &prepared))
     }
 
-    pub(crate) fn finish<C: TwoPhase>(&mut self, command: &C, prepared: C::Prepared, outcome: Option<&C::Outcome>) {
+    pub(crate) fn finish<C: TwoPhase<Prepared: Copy>>(
+        &mut self,
+        command: &C,
+        prepared: C::Prepared,
+        outcome: Option<&C::Outcome>,
+    ) {
         self.step(Writes::Live, |rows, at| command.finish(rows, at, &prepared, outcome))
             .expect("finishing is never rejected");
     }

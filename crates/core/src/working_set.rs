@@ -1,5 +1,5 @@
 //! The working set of a batch: all rows that its commands read and write. A store fills it and writes its changes.
-//! [`WorkingSet::memory`] is the in-memory state of a single-writer store instead.
+//! [`InMemoryState`] holds committed rows between batches, in a store that is the only writer of its database.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -31,86 +31,64 @@ pub struct WorkingSet {
     savepoint: u64,
 }
 
-/// Tables of all verticals, and those they share.
-#[derive(Debug, Default)]
-pub struct Tables {
-    pub ids: Table<Sequence, IdRange>,
-    pub idempotency_records: Table<IdempotencyRecordId, IdempotencyRecord>,
-    /// Secondary index: quantities held per unit.
-    pub held: Table<Unit, Tally, Units>,
-    /// Secondary index: number of live holds per user and kind.
-    pub holders: Table<Holder, Tally>,
-    /// Capacity fences. Used only where live and durable rows lie in two stores.
-    pub fences: Table<Resource, CapacityFence>,
-    /// Outcomes of confirm attempts. Used only where live and durable rows lie in two stores.
-    pub decisions: Table<AttemptId, Decided>,
-    pub relay: relay::Tables,
-    pub stay: stay::Tables,
-    pub shop: shop::Tables,
-    pub calendar: calendar::Tables,
-    pub ticket: ticket::Tables,
-    pub tee: tee::Tables,
-    pub webhook: webhook::Tables,
+crate::tables! {
+    /// Tables of all verticals, and those they share.
+    {
+        ids: Table<Sequence, IdRange> => durable cached,
+        /// Not cached in memory: records can be large and are rarely read again.
+        idempotency_records: Table<IdempotencyRecordId, IdempotencyRecord> => durable uncached,
+        /// Secondary index: quantities held per unit.
+        held: Table<Unit, Tally, Units> => live complete,
+        /// Secondary index: number of live holds per user and kind.
+        holders: Table<Holder, Tally> => live complete,
+        /// Capacity fences. Used only where live and durable rows lie in two stores.
+        fences: Table<Resource, CapacityFence> => live complete,
+        /// Outcomes of confirm attempts. Used only where live and durable rows lie in two stores.
+        decisions: Table<AttemptId, Decided> => durable complete,
+        relay: relay::Tables => set,
+        stay: stay::Tables => set,
+        shop: shop::Tables => set,
+        calendar: calendar::Tables => set,
+        ticket: ticket::Tables => set,
+        tee: tee::Tables => set,
+        webhook: webhook::Tables => set,
+    }
 }
 
-crate::table_set!(Tables {
-    ids,
-    idempotency_records,
-    held,
-    holders,
-    fences,
-    decisions,
-    relay,
-    stay,
-    shop,
-    calendar,
-    ticket,
-    tee,
-    webhook
-});
+/// In-memory state of a single-writer store: complete secondary indexes, and a cache of the other rows. Boxed, because it is
+/// large.
+#[derive(Debug)]
+pub struct InMemoryState(Box<State>);
+
+impl InMemoryState {
+    /// Returns the empty state of a store.
+    pub fn of_store() -> Self {
+        Self(Box::new(State::of_store()))
+    }
+
+    /// Returns an empty state that keeps all rows, for tests and tools without a store.
+    pub fn complete() -> Self {
+        Self(Box::new(State::complete()))
+    }
+}
+
+impl std::ops::Deref for InMemoryState {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for InMemoryState {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.0
+    }
+}
 
 impl Row for IdRange {}
 
 impl WorkingSet {
-    /// Returns the in-memory state of a single-writer store: complete secondary indexes, and a cache of the other rows.
-    pub fn memory() -> Self {
-        Self::from(Tables {
-            ids: Table::cache(),
-            // Not cached: idempotency records can be large and are rarely read again.
-            idempotency_records: Table::default(),
-            held: Table::complete(),
-            holders: Table::complete(),
-            fences: Table::complete(),
-            decisions: Table::complete(),
-            relay: relay::Tables::memory(),
-            stay: stay::Tables::memory(),
-            shop: shop::Tables::memory(),
-            calendar: calendar::Tables::memory(),
-            ticket: ticket::Tables::memory(),
-            tee: tee::Tables::memory(),
-            webhook: webhook::Tables::memory(),
-        })
-    }
-
-    /// Returns tables that are all complete, for tests and tools without a store.
-    pub fn complete() -> Self {
-        Self::from(Tables {
-            ids: Table::complete(),
-            idempotency_records: Table::complete(),
-            held: Table::complete(),
-            holders: Table::complete(),
-            fences: Table::complete(),
-            decisions: Table::complete(),
-            relay: relay::Tables::complete(),
-            stay: stay::Tables::complete(),
-            shop: shop::Tables::complete(),
-            calendar: calendar::Tables::complete(),
-            ticket: ticket::Tables::complete(),
-            tee: tee::Tables::complete(),
-            webhook: webhook::Tables::complete(),
-        })
-    }
-
     /// Runs `decide`, and rolls back its writes if it stops or panics. Attempts may be nested.
     pub fn attempt<T>(&mut self, decide: impl FnOnce(&mut Self) -> Decision<T>) -> Decision<T> {
         self.savepoint += 1;
@@ -134,17 +112,7 @@ impl WorkingSet {
     /// Moves the live rows into a working set of their own, to be committed to the live tier.
     #[must_use]
     pub fn take_live(&mut self) -> Self {
-        let Tables { held, holders, fences, stay, shop, calendar, ticket, .. } = &mut *self.tables;
-        Self::from(Tables {
-            held: std::mem::take(held),
-            holders: std::mem::take(holders),
-            fences: std::mem::take(fences),
-            stay: stay.take_live(),
-            shop: shop.take_live(),
-            calendar: calendar.take_live(),
-            ticket: ticket.take_live(),
-            ..Tables::default()
-        })
+        Self::from(self.tables.take_live())
     }
 
     /// Removes all rows and events for reuse; keeps capacity for up to `kept` rows per table.

@@ -306,14 +306,14 @@ impl<'a> Runner<'a> {
         dry_run(rows, self.limits, step, &mut undecided);
         if step == Step::Record {
             // Prepared holds lead to further rows, which are requested before the first load.
-            rows.fill_from(prepared);
+            rows.copy_known(prepared);
             dry_run(rows, self.limits, step, &mut undecided);
         }
         let mut now = Timestamp::default();
         let mut traces = Vec::new();
         let mut is_refused = false;
         for _ in 0..LOADS_MAX {
-            rows.fill_from(prepared);
+            rows.copy_known(prepared);
             now = session.load(rows).await?;
             let at = Context { now, limits: self.limits };
             let decided = decide_all(rows, &mut traces, &at, step, undecided);

@@ -3,9 +3,9 @@
 
 use holdfast_core::hold::{HOLD_TTL_MAX, Indexed};
 use holdfast_core::id::HoldId;
-use holdfast_core::table::TableSet;
+use holdfast_core::table::{StateSet as _, TableSet as _};
 use holdfast_core::time::Span;
-use holdfast_core::{Timestamp, WorkingSet};
+use holdfast_core::{InMemoryState, Timestamp, WorkingSet};
 
 /// Maximum number of cached rows per table.
 const CACHED_ROWS_MAX: usize = 100_000;
@@ -18,7 +18,7 @@ const CLOCK_SLACK: Span = Span::from_hours(1);
 
 #[derive(Debug)]
 pub struct Memory {
-    pub rows: WorkingSet,
+    pub rows: InMemoryState,
     /// Number of applied commits; compared with the count in the database.
     pub commits: u64,
     purged_at: Timestamp,
@@ -27,7 +27,7 @@ pub struct Memory {
 impl Memory {
     /// Creates the state without holds. A store adds all live holds at start by [`index`](Self::index).
     pub fn new(commits: u64, now: Timestamp) -> Self {
-        Self { rows: WorkingSet::memory(), commits, purged_at: now }
+        Self { rows: InMemoryState::of_store(), commits, purged_at: now }
     }
 
     /// Returns the smallest id of holds that are still indexed at `now`, for kinds that stay indexed for `after_end`

@@ -235,7 +235,7 @@ impl Shared {
                 };
                 let mut read = rows.copy_requests();
                 load(&snapshot, &mut read)?;
-                rows.fill_from(&read);
+                rows.copy_known(&read);
                 load(&snapshot, &mut ahead)?;
                 self.cache_read(&[&read, &ahead], commits);
                 Ok(true)

@@ -79,51 +79,18 @@ pub struct Limits {
     pub keep_days: u32,
 }
 
-/// Tables of rooms by the hour.
-#[derive(Debug, Default)]
-pub struct Tables {
-    pub rooms: Table<RoomId, Room>,
-    pub hours: Table<RoomId, OperatingHours>,
-    pub holidays: Table<HolidayId, Holiday, HolidaysOf>,
-    pub slots: Table<SlotId, Slot, SlotsOf>,
-    /// Append-only log.
-    pub generations: Table<GenerationId, Generation>,
-    pub locks: Table<HoldId, RoomLock>,
-    /// Secondary index: the live lock of a slot.
-    pub by_slot: Table<SlotId, LiveLock>,
-    pub reservations: Table<RoomReservationId, RoomReservation>,
-}
-
-crate::table_set!(Tables { rooms, hours, holidays, slots, generations, locks, by_slot, reservations });
-
-impl Tables {
-    pub(crate) fn memory() -> Self {
-        Self {
-            rooms: Table::cache(),
-            hours: Table::cache(),
-            holidays: Table::cache(),
-            slots: Table::cache(),
-            generations: Table::cache(),
-            locks: Table::cache(),
-            by_slot: Table::complete(),
-            reservations: Table::cache(),
-        }
-    }
-
-    pub(crate) fn take_live(&mut self) -> Self {
-        Self { locks: std::mem::take(&mut self.locks), by_slot: std::mem::take(&mut self.by_slot), ..Self::default() }
-    }
-
-    pub(crate) fn complete() -> Self {
-        Self {
-            rooms: Table::complete(),
-            hours: Table::complete(),
-            holidays: Table::complete(),
-            slots: Table::complete(),
-            generations: Table::complete(),
-            locks: Table::complete(),
-            by_slot: Table::complete(),
-            reservations: Table::complete(),
-        }
+crate::tables! {
+    /// Tables of rooms by the hour.
+    {
+        rooms: Table<RoomId, Room> => durable cached,
+        hours: Table<RoomId, OperatingHours> => durable cached,
+        holidays: Table<HolidayId, Holiday, HolidaysOf> => durable cached,
+        slots: Table<SlotId, Slot, SlotsOf> => durable cached,
+        /// Append-only log.
+        generations: Table<GenerationId, Generation> => durable cached,
+        locks: Table<HoldId, RoomLock> => live cached,
+        /// Secondary index: the live lock of a slot.
+        by_slot: Table<SlotId, LiveLock> => live complete,
+        reservations: Table<RoomReservationId, RoomReservation> => durable cached,
     }
 }

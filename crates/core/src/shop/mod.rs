@@ -56,57 +56,20 @@ pub struct Limits {
     pub hold_ttl: Span,
 }
 
-/// Tables of the shop.
-#[derive(Debug, Default)]
-pub struct Tables {
-    pub users: Table<UserId, UserAccount>,
-    pub products: Table<ProductId, Product>,
-    pub options: Table<ProductOptionId, ProductOption>,
-    pub inventory: Table<ProductOptionId, Inventory>,
-    pub cart: Table<CartItemId, CartItem, CartOf>,
-    pub coupons: Table<CouponCode, Coupon>,
-    pub user_coupons: Table<UserCouponId, UserCoupon>,
-    pub holds: Table<HoldId, OrderHold>,
-    /// Secondary index: the latest hold of a user, unless it was paid or released.
-    pub by_user: Table<UserId, LastHold>,
-    pub orders: Table<OrderId, Order>,
-}
-
-crate::table_set!(Tables { users, products, options, inventory, cart, coupons, user_coupons, holds, by_user, orders });
-
-impl Tables {
-    pub(crate) fn memory() -> Self {
-        Self {
-            users: Table::cache(),
-            products: Table::cache(),
-            options: Table::cache(),
-            inventory: Table::cache(),
-            cart: Table::cache(),
-            coupons: Table::cache(),
-            user_coupons: Table::cache(),
-            holds: Table::cache(),
-            by_user: Table::complete(),
-            orders: Table::cache(),
-        }
-    }
-
-    pub(crate) fn take_live(&mut self) -> Self {
-        Self { holds: std::mem::take(&mut self.holds), by_user: std::mem::take(&mut self.by_user), ..Self::default() }
-    }
-
-    pub(crate) fn complete() -> Self {
-        Self {
-            users: Table::complete(),
-            products: Table::complete(),
-            options: Table::complete(),
-            inventory: Table::complete(),
-            cart: Table::complete(),
-            coupons: Table::complete(),
-            user_coupons: Table::complete(),
-            holds: Table::complete(),
-            by_user: Table::complete(),
-            orders: Table::complete(),
-        }
+crate::tables! {
+    /// Tables of the shop.
+    {
+        users: Table<UserId, UserAccount> => durable cached,
+        products: Table<ProductId, Product> => durable cached,
+        options: Table<ProductOptionId, ProductOption> => durable cached,
+        inventory: Table<ProductOptionId, Inventory> => durable cached,
+        cart: Table<CartItemId, CartItem, CartOf> => durable cached,
+        coupons: Table<CouponCode, Coupon> => durable cached,
+        user_coupons: Table<UserCouponId, UserCoupon> => durable cached,
+        holds: Table<HoldId, OrderHold> => live cached,
+        /// Secondary index: the latest hold of a user, unless it was paid or released.
+        by_user: Table<UserId, LastHold> => live complete,
+        orders: Table<OrderId, Order> => durable cached,
     }
 }
 

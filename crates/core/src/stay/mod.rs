@@ -41,52 +41,18 @@ pub struct Limits {
     pub hold_ttl: Span,
 }
 
-/// Tables of stays.
-#[derive(Debug, Default)]
-pub struct Tables {
-    pub room_types: Table<RoomTypeId, RoomType>,
-    /// Nights that have a reservation or were closed; other nights have no row.
-    pub nights: Table<NightId, Night, NightsFrom>,
-    pub holds: Table<HoldId, StayHold>,
-    /// Secondary index: the live hold of a user on these dates of a room type.
-    pub by_dates: Table<DatesKey, LiveHold>,
-    /// Secondary index: the live hold under a client's key on these dates of a room type.
-    pub by_client_key: Table<ClientKey, LiveHold>,
-    pub reservations: Table<StayReservationId, StayReservation>,
-}
-
-crate::table_set!(Tables { room_types, nights, holds, by_dates, by_client_key, reservations });
-
-impl Tables {
-    pub(crate) fn memory() -> Self {
-        Self {
-            room_types: Table::cache(),
-            nights: Table::cache(),
-            holds: Table::cache(),
-            by_dates: Table::complete(),
-            by_client_key: Table::complete(),
-            reservations: Table::cache(),
-        }
-    }
-
-    pub(crate) fn take_live(&mut self) -> Self {
-        Self {
-            holds: std::mem::take(&mut self.holds),
-            by_dates: std::mem::take(&mut self.by_dates),
-            by_client_key: std::mem::take(&mut self.by_client_key),
-            ..Self::default()
-        }
-    }
-
-    pub(crate) fn complete() -> Self {
-        Self {
-            room_types: Table::complete(),
-            nights: Table::complete(),
-            holds: Table::complete(),
-            by_dates: Table::complete(),
-            by_client_key: Table::complete(),
-            reservations: Table::complete(),
-        }
+crate::tables! {
+    /// Tables of stays.
+    {
+        room_types: Table<RoomTypeId, RoomType> => durable cached,
+        /// Nights that have a reservation or were closed; other nights have no row.
+        nights: Table<NightId, Night, NightsFrom> => durable cached,
+        holds: Table<HoldId, StayHold> => live cached,
+        /// Secondary index: the live hold of a user on these dates of a room type.
+        by_dates: Table<DatesKey, LiveHold> => live complete,
+        /// Secondary index: the live hold under a client's key on these dates of a room type.
+        by_client_key: Table<ClientKey, LiveHold> => live complete,
+        reservations: Table<StayReservationId, StayReservation> => durable cached,
     }
 }
 

@@ -28,13 +28,14 @@ impl Scan<u32> for Upto {
 }
 
 type Texts = Table<u32, Text, Upto>;
+type TextState = TableState<u32, Text, Upto>;
 
-fn commit(table: &mut Texts, key: u32, row: Option<Text>) {
-    table.memory.as_mut().unwrap().put(key, row);
+fn commit(memory: &mut TextState, key: u32, row: Option<Text>) {
+    memory.put(key, row);
 }
 
 /// Purges until every shard has been searched.
-fn sweep(memory: &mut Texts, now: Timestamp) {
+fn sweep(memory: &mut TextState, now: Timestamp) {
     for _ in 0..SWEEPS {
         memory.purge(now, 0);
     }
@@ -119,7 +120,7 @@ fn replaced_row_differs_from_changed_row() {
 
 #[test]
 fn scan_sees_own_writes() {
-    let mut memory = Texts::complete();
+    let mut memory = TextState::complete();
     commit(&mut memory, 1, Some(lasting("one")));
     commit(&mut memory, 2, Some(lasting("two")));
     commit(&mut memory, 9, Some(lasting("nine")));
@@ -134,7 +135,7 @@ fn scan_sees_own_writes() {
 
 #[test]
 fn absent_row_in_known_range_does_not_exist() {
-    let mut memory = Texts::complete();
+    let mut memory = TextState::complete();
     commit(&mut memory, 1, Some(lasting("one")));
     let mut table = Texts::default();
     assert!(table.scan(&Upto(5)).is_err());
@@ -148,7 +149,7 @@ fn absent_row_in_known_range_does_not_exist() {
 
 #[test]
 fn complete_table_purges_ended_rows_only() {
-    let mut memory = Texts::complete();
+    let mut memory = TextState::complete();
     commit(&mut memory, 1, Some(Text("short", Some(10))));
     commit(&mut memory, 2, Some(Text("prolonged", Some(10))));
     commit(&mut memory, 2, Some(Text("prolonged", Some(20))));
@@ -162,7 +163,7 @@ fn complete_table_purges_ended_rows_only() {
 
 #[test]
 fn prepared_row_is_kept_until_it_ends_again() {
-    let mut memory = Texts::complete();
+    let mut memory = TextState::complete();
     commit(&mut memory, 1, Some(Text("ends", Some(10))));
     commit(&mut memory, 1, Some(lasting("prepared")));
     sweep(&mut memory, Timestamp::from_millis(20_000));
@@ -189,13 +190,13 @@ fn scan_sees_all_rows_and_no_deleted_ones() {
     assert_eq!(table.scan(&Upto(9)).unwrap(), [3, 5]);
     let mut other = Texts::default();
     assert!(other.scan(&Upto(9)).is_err());
-    other.fill_from(&table);
+    other.copy_known(&table);
     assert_eq!(other.scan(&Upto(9)).unwrap(), [3, 5]);
 }
 
 #[test]
 fn scan_finds_row_that_was_written_again() {
-    let mut memory = Texts::complete();
+    let mut memory = TextState::complete();
     commit(&mut memory, 1, Some(Text("first", Some(10))));
     commit(&mut memory, 1, None);
     assert_eq!(memory.scan(&Upto(9)).unwrap(), [0; 0]);
@@ -207,7 +208,7 @@ fn scan_finds_row_that_was_written_again() {
 
 #[test]
 fn load_never_overwrites_own_write() {
-    let mut memory = Texts::complete();
+    let mut memory = TextState::complete();
     commit(&mut memory, 1, Some(lasting("old")));
     let mut table = Texts::default();
     assert!(table.scan(&Upto(5)).is_err());
@@ -227,7 +228,7 @@ fn blind_write_panics() {
 
 #[test]
 fn purge_removes_ended_rows_in_steps() {
-    let mut memory = Texts::complete();
+    let mut memory = TextState::complete();
     for key in 0..1_000 {
         commit(&mut memory, key, Some(Text("ends", Some(10 + i64::from(key % 2)))));
     }
@@ -244,7 +245,7 @@ fn purge_removes_ended_rows_in_steps() {
 
 #[test]
 fn deleted_row_leaves_complete_table() {
-    let mut memory = Texts::complete();
+    let mut memory = TextState::complete();
     commit(&mut memory, 1, Some(Text("gone", Some(10))));
     commit(&mut memory, 1, None);
     assert_eq!((memory.rows().count(), scanned(&memory, 9)), (0, Some(vec![])));
@@ -252,7 +253,7 @@ fn deleted_row_leaves_complete_table() {
 
 #[test]
 fn final_value_of_row_written_twice_is_applied() {
-    let mut memory = Texts::complete();
+    let mut memory = TextState::complete();
     let mut table = Texts::default();
     table.insert(1, lasting("first"));
     table.put(1, lasting("second"));
@@ -272,7 +273,7 @@ fn read(rows: &[(u32, &'static str)], upto: u32) -> Texts {
     read
 }
 
-fn scanned(memory: &Texts, upto: u32) -> Option<Vec<u32>> {
+fn scanned(memory: &TextState, upto: u32) -> Option<Vec<u32>> {
     let mut request = Texts::default();
     assert!(request.scan(&Upto(upto)).is_err());
     let is_answered = request.is_covered_by(memory);
@@ -283,7 +284,7 @@ fn scanned(memory: &Texts, upto: u32) -> Option<Vec<u32>> {
 
 #[test]
 fn cache_has_rows_read_and_committed_since() {
-    let mut memory = Texts::cache();
+    let mut memory = TextState::cached();
     memory.cache_read(&read(&[(2, "two"), (5, "five")], 9), 100);
     assert_eq!(scanned(&memory, 9), Some(vec![2, 5]));
     assert_eq!(scanned(&memory, 4), Some(vec![2]), "a part of a known range is known");
@@ -299,7 +300,7 @@ fn cache_has_rows_read_and_committed_since() {
 
 #[test]
 fn read_never_overwrites_newer_cached_row() {
-    let mut memory = Texts::cache();
+    let mut memory = TextState::cached();
     let mut committed = Texts::default();
     committed.insert(2, lasting("new"));
     memory.apply(&mut committed);
@@ -309,7 +310,7 @@ fn read_never_overwrites_newer_cached_row() {
 
 #[test]
 fn full_cache_adds_nothing_and_is_evicted() {
-    let mut memory = Texts::cache();
+    let mut memory = TextState::cached();
     memory.cache_read(&read(&[(1, "one"), (2, "two")], 9), 2);
     memory.cache_read(&read(&[(12, "twelve")], 19), 2);
     assert_eq!(scanned(&memory, 9), Some(vec![1, 2]));
@@ -334,7 +335,7 @@ fn overlapping_ranges_are_merged() {
 
 #[test]
 fn prefetch_adds_ranges_unless_cache_is_full() {
-    let mut memory = Texts::cache();
+    let mut memory = TextState::cached();
     let mut request = Texts::default();
     request.request(&2);
     request.request(&3);
@@ -359,7 +360,7 @@ impl Row for NotCachedOnInsert {
 
 #[test]
 fn uncached_insert_is_applied_to_known_rows_only() {
-    let mut memory = Table::<u32, NotCachedOnInsert, Upto>::cache();
+    let mut memory = TableState::<u32, NotCachedOnInsert, Upto>::cached();
     let mut read = Table::default();
     read.fill_scan(Upto(9));
     memory.cache_read(&read, 100);

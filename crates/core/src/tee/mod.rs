@@ -83,87 +83,34 @@ pub struct Limits {
     pub refund: RefundPolicy,
 }
 
-/// Tables of tee times, grouped by service. All are durable.
-#[derive(Debug, Default)]
-pub struct Tables {
-    // Course service.
-    pub courses: Table<CourseId, Course>,
-    pub slots: Table<TeeSlotId, TeeSlot>,
-    /// Slot at a time of a course; at most one.
-    pub slot_times: Table<SlotTimeId, SlotTime, SlotsOn>,
-    /// Decisions about the places of a booking. Kept forever, so that none is decided twice.
-    pub slot_bookings: Table<BookingId, SlotBooking>,
+crate::tables! {
+    /// Tables of tee times, grouped by service. All are durable.
+    {
+        // Course service.
+        courses: Table<CourseId, Course> => durable cached,
+        slots: Table<TeeSlotId, TeeSlot> => durable cached,
+        /// Slot at a time of a course; at most one.
+        slot_times: Table<SlotTimeId, SlotTime, SlotsOn> => durable cached,
+        /// Decisions about the places of a booking. Kept forever, so that none is decided twice.
+        slot_bookings: Table<BookingId, SlotBooking> => durable cached,
 
-    // Booking service.
-    pub bookings: Table<BookingId, Booking>,
-    pub booking_keys: Table<BookingKey, KeyUse>,
-    pub history: Table<HistoryId, HistoryEntry, HistoryOf>,
-    pub slot_replicas: Table<TeeSlotId, SlotReplica>,
-    /// Pending and confirmed bookings, by slot.
-    pub by_slot: Table<OpenBookingId, OpenBooking, OpenBookingsOf>,
+        // Booking service.
+        bookings: Table<BookingId, Booking> => durable cached,
+        booking_keys: Table<BookingKey, KeyUse> => durable cached,
+        history: Table<HistoryId, HistoryEntry, HistoryOf> => durable cached,
+        slot_replicas: Table<TeeSlotId, SlotReplica> => durable cached,
+        /// Pending and confirmed bookings, by slot.
+        by_slot: Table<OpenBookingId, OpenBooking, OpenBookingsOf> => durable cached,
 
-    // Notify service.
-    pub notifications: Table<NotificationId, Notification>,
-    /// Notifications already created, one per booking and kind.
-    pub notices: Table<NoticeId, Notice>,
+        // Notify service.
+        notifications: Table<NotificationId, Notification> => durable cached,
+        /// Notifications already created, one per booking and kind.
+        notices: Table<NoticeId, Notice> => durable cached,
 
-    // All services, each with its own rows.
-    pub inbox: Table<InboxId, Received>,
+        // All services, each with its own rows.
+        inbox: Table<InboxId, Received> => durable cached,
 
-    // Servers whose booking service has another store.
-    pub imported: Table<MessageKey, Imported>,
-}
-
-crate::table_set!(Tables {
-    courses,
-    slots,
-    slot_times,
-    slot_bookings,
-    bookings,
-    booking_keys,
-    history,
-    slot_replicas,
-    by_slot,
-    notifications,
-    notices,
-    inbox,
-    imported
-});
-
-impl Tables {
-    pub(crate) fn memory() -> Self {
-        Self {
-            courses: Table::cache(),
-            slots: Table::cache(),
-            slot_times: Table::cache(),
-            slot_bookings: Table::cache(),
-            bookings: Table::cache(),
-            booking_keys: Table::cache(),
-            history: Table::cache(),
-            slot_replicas: Table::cache(),
-            by_slot: Table::cache(),
-            notifications: Table::cache(),
-            notices: Table::cache(),
-            inbox: Table::cache(),
-            imported: Table::cache(),
-        }
-    }
-
-    pub(crate) fn complete() -> Self {
-        Self {
-            courses: Table::complete(),
-            slots: Table::complete(),
-            slot_times: Table::complete(),
-            slot_bookings: Table::complete(),
-            bookings: Table::complete(),
-            booking_keys: Table::complete(),
-            history: Table::complete(),
-            slot_replicas: Table::complete(),
-            by_slot: Table::complete(),
-            notifications: Table::complete(),
-            notices: Table::complete(),
-            inbox: Table::complete(),
-            imported: Table::complete(),
-        }
+        // Servers whose booking service has another store.
+        imported: Table<MessageKey, Imported> => durable cached,
     }
 }

@@ -64,64 +64,24 @@ pub struct Limits {
     pub hold_ttl: Span,
 }
 
-/// Tables of tickets.
-#[derive(Debug, Default)]
-pub struct Tables {
-    pub events: Table<EventId, TicketEvent>,
-    /// Inserted with the event, and never changed.
-    pub plans: Table<EventId, SeatPlan>,
-    /// Events with sales; other events have no row.
-    pub sales: Table<EventId, EventSales>,
-    /// Seats that are reserved; other seats have no row.
-    pub seats: Table<SeatId, SoldSeat, SeatsOf>,
-    /// Users with reserved seats of an event; users without any have no row.
-    pub buyers: Table<BuyerId, Buyer>,
-    pub holds: Table<HoldId, SeatHold>,
-    /// Secondary index: the live hold on a seat.
-    pub by_seat: Table<SeatId, SeatPointer, SeatsOf>,
-    /// Secondary index: number of seats of an event that a user holds.
-    pub buyers_held: Table<BuyerId, Tally>,
-    pub reservations: Table<SeatReservationId, SeatReservation>,
-}
-
-crate::table_set!(Tables { events, plans, sales, seats, buyers, holds, by_seat, buyers_held, reservations });
-
-impl Tables {
-    pub(crate) fn memory() -> Self {
-        Self {
-            events: Table::cache(),
-            plans: Table::cache(),
-            sales: Table::cache(),
-            seats: Table::cache(),
-            buyers: Table::cache(),
-            holds: Table::cache(),
-            by_seat: Table::complete(),
-            buyers_held: Table::complete(),
-            reservations: Table::cache(),
-        }
-    }
-
-    pub(crate) fn take_live(&mut self) -> Self {
-        Self {
-            holds: std::mem::take(&mut self.holds),
-            by_seat: std::mem::take(&mut self.by_seat),
-            buyers_held: std::mem::take(&mut self.buyers_held),
-            ..Self::default()
-        }
-    }
-
-    pub(crate) fn complete() -> Self {
-        Self {
-            events: Table::complete(),
-            plans: Table::complete(),
-            sales: Table::complete(),
-            seats: Table::complete(),
-            buyers: Table::complete(),
-            holds: Table::complete(),
-            by_seat: Table::complete(),
-            buyers_held: Table::complete(),
-            reservations: Table::complete(),
-        }
+crate::tables! {
+    /// Tables of tickets.
+    {
+        events: Table<EventId, TicketEvent> => durable cached,
+        /// Inserted with the event, and never changed.
+        plans: Table<EventId, SeatPlan> => durable cached,
+        /// Events with sales; other events have no row.
+        sales: Table<EventId, EventSales> => durable cached,
+        /// Seats that are reserved; other seats have no row.
+        seats: Table<SeatId, SoldSeat, SeatsOf> => durable cached,
+        /// Users with reserved seats of an event; users without any have no row.
+        buyers: Table<BuyerId, Buyer> => durable cached,
+        holds: Table<HoldId, SeatHold> => live cached,
+        /// Secondary index: the live hold on a seat.
+        by_seat: Table<SeatId, SeatPointer, SeatsOf> => live complete,
+        /// Secondary index: number of seats of an event that a user holds.
+        buyers_held: Table<BuyerId, Tally> => live complete,
+        reservations: Table<SeatReservationId, SeatReservation> => durable cached,
     }
 }
 

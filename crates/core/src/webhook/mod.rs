@@ -72,36 +72,14 @@ impl Limits {
     };
 }
 
-/// Tables of webhooks. All are durable, and belong to the notify service.
-#[derive(Debug, Default)]
-pub struct Tables {
-    pub webhooks: Table<WebhookId, Webhook, AllWebhooks>,
-    /// Events with deliveries; an event is kept as long as its last delivery.
-    pub events: Table<EventName, QueuedEvent>,
-    pub deliveries: Table<DeliveryId, Delivery>,
-    /// Index of pending deliveries, by webhook and time.
-    pub due: Table<DueId, Due>,
-}
-
-crate::table_set!(Tables { webhooks, events, deliveries, due });
-
-impl Tables {
-    pub(crate) fn memory() -> Self {
-        Self {
-            webhooks: Table::cache(),
-            // Not cached: event data can be large and is rarely read again.
-            events: Table::default(),
-            deliveries: Table::cache(),
-            due: Table::cache(),
-        }
-    }
-
-    pub(crate) fn complete() -> Self {
-        Self {
-            webhooks: Table::complete(),
-            events: Table::complete(),
-            deliveries: Table::complete(),
-            due: Table::complete(),
-        }
+crate::tables! {
+    /// Tables of webhooks. All are durable, and belong to the notify service.
+    {
+        webhooks: Table<WebhookId, Webhook, AllWebhooks> => durable cached,
+        /// Events with deliveries; an event is kept as long as its last delivery.
+        events: Table<EventName, QueuedEvent> => durable uncached,
+        deliveries: Table<DeliveryId, Delivery> => durable cached,
+        /// Index of pending deliveries, by webhook and time.
+        due: Table<DueId, Due> => durable cached,
     }
 }

@@ -4,8 +4,8 @@
 use holdfast_core::hold::Indexed as _;
 use holdfast_core::id::HoldId;
 use holdfast_core::stay::StayHold;
-use holdfast_core::table::TableSet;
-use holdfast_core::{Context, Limits, Stop, Timestamp, WorkingSet};
+use holdfast_core::table::{StateSet as _, TableSet as _};
+use holdfast_core::{Context, InMemoryState, Limits, Stop, Timestamp, WorkingSet};
 
 use super::call::{Call, Reply};
 use crate::Finding;
@@ -16,7 +16,7 @@ const LOADS_MAX: usize = 16;
 
 #[derive(Debug)]
 pub struct Pure {
-    memory: WorkingSet,
+    memory: InMemoryState,
     /// Working set of all calls, cleared before each, like that of the engine's batches.
     rows: WorkingSet,
     limits: Limits,
@@ -24,7 +24,7 @@ pub struct Pure {
 
 impl Pure {
     pub fn new(limits: Limits) -> Self {
-        Self { memory: WorkingSet::complete(), rows: WorkingSet::default(), limits }
+        Self { memory: InMemoryState::complete(), rows: WorkingSet::default(), limits }
     }
 
     pub fn run(&mut self, call: &Call, now: Timestamp) -> Reply {
@@ -65,7 +65,7 @@ impl Pure {
         old.stay.nights.rows().for_each(|(id, row)| rows.stay.nights.insert(*id, *row));
         old.stay.holds.rows().for_each(|(id, row)| rows.stay.holds.insert(*id, row.clone()));
         old.stay.reservations.rows().for_each(|(id, row)| rows.stay.reservations.insert(*id, row.clone()));
-        let mut memory = WorkingSet::complete();
+        let mut memory = InMemoryState::complete();
         memory.apply(&mut rows);
         for (_, hold) in old.stay.holds.rows().filter(|(_, hold)| hold.is_live(now)) {
             let mut rows = WorkingSet::default();

@@ -77,7 +77,7 @@ impl Shared {
             return Ok(false);
         }
         rows.fill_from(&cache.memory.rows);
-        rows.fill_from(&requests);
+        rows.copy_known(&requests);
         drop(cache);
         self.cache_read(&requests, epoch, commits);
         // Ranges are known only as of the snapshot.

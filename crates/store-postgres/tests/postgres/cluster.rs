@@ -8,8 +8,8 @@ use holdfast_core::money::Currency;
 use holdfast_core::stay::hold::ConfirmStayHold;
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft};
 use holdfast_core::stay::{StayClaim, StayDates, StayHold, StayReservation};
-use holdfast_core::table::TableSet as _;
-use holdfast_core::{Actor, Command, Context, Stop, Timestamp, WorkingSet};
+use holdfast_core::table::{StateSet as _, TableSet as _};
+use holdfast_core::{Actor, Command, Context, InMemoryState, Stop, Timestamp, WorkingSet};
 use holdfast_engine::{OutboxEntry, StoreError};
 use holdfast_store_postgres::{Decision, DurableSession, DurableTier, PostgresOptions};
 use holdfast_testkit::TestDatabase;
@@ -25,7 +25,7 @@ pub(crate) async fn join(database: &TestDatabase) -> DurableTier {
 pub(crate) async fn decide<C: Command>(
     session: &mut DurableSession,
     rows: &mut WorkingSet,
-    live: &WorkingSet,
+    live: &InMemoryState,
     command: &C,
 ) -> C::Outcome {
     let limits = limits();
@@ -47,7 +47,7 @@ pub(crate) async fn decide<C: Command>(
 /// Live hold, and the rows of the other store.
 pub(crate) struct Live {
     pub(crate) hold: StayHold,
-    rows: WorkingSet,
+    rows: InMemoryState,
 }
 
 /// Places a hold on the test's night.
@@ -75,7 +75,7 @@ pub(crate) fn live_hold_on(tier: &DurableTier, user: u64, days_later: u64, night
         },
     };
     // Its secondary indexes are complete; it has no rows of durable tables.
-    let mut live = WorkingSet::memory();
+    let mut live = InMemoryState::of_store();
     let mut rows = WorkingSet::default();
     StayHold::request_indexes(&mut rows, &hold);
     rows.fill_from(&live);
@@ -101,7 +101,7 @@ pub(crate) fn event(tier: &DurableTier) -> OutboxEntry {
 /// Creates room type 1.
 pub(crate) async fn create_room_type(tier: &DurableTier, rooms: u32) {
     let (mut session, mut rows) = (tier.begin().await.unwrap(), WorkingSet::default());
-    decide(&mut session, &mut rows, &WorkingSet::memory(), &create(rooms)).await;
+    decide(&mut session, &mut rows, &InMemoryState::of_store(), &create(rooms)).await;
     session.commit(&rows, &[], &[]).await.unwrap();
 }
 
@@ -115,7 +115,7 @@ pub(crate) async fn confirm(tier: &DurableTier, hold: &Live) -> Result<Vec<u64>,
 /// Changes the number of rooms in one session.
 pub(crate) async fn change_rooms(tier: &DurableTier, total: u32) -> Result<Vec<u64>, StoreError> {
     let (mut session, mut rows) = (tier.begin().await.unwrap(), WorkingSet::default());
-    decide(&mut session, &mut rows, &WorkingSet::memory(), &to_rooms(total)).await;
+    decide(&mut session, &mut rows, &InMemoryState::of_store(), &to_rooms(total)).await;
     session.commit(&rows, &[], &[]).await
 }
 

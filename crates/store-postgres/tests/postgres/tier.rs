@@ -11,7 +11,7 @@ use holdfast_core::idempotency::{self, IdempotencyRecordId};
 use holdfast_core::schema::List;
 use holdfast_core::stay::RoomType;
 use holdfast_core::table::TableSet as _;
-use holdfast_core::{Context, WorkingSet};
+use holdfast_core::{Context, InMemoryState, WorkingSet};
 use holdfast_engine::{Refused, Store as _, StoreError};
 use holdfast_store_postgres::{DurableTier, OpenError, PostgresOptions, PostgresStore};
 
@@ -88,7 +88,7 @@ async fn new_row_in_read_range_is_a_conflict() {
     let tier = join(&database).await;
     create_room_type(&tier, 2).await;
     let (mut changing, mut changed) = (tier.begin().await.unwrap(), WorkingSet::default());
-    decide(&mut changing, &mut changed, &WorkingSet::memory(), &to_rooms(0)).await;
+    decide(&mut changing, &mut changed, &InMemoryState::of_store(), &to_rooms(0)).await;
     confirm(&tier, &live_hold(&tier, 1)).await.unwrap();
     let lost = changing.commit(&changed, &[], &[]).await;
     assert!(matches!(lost, Err(StoreError::Conflict)), "{lost:?}");

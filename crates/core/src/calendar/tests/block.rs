@@ -9,7 +9,7 @@ use crate::calendar::room::ChangeRoom;
 use crate::command::{Stop, Writes};
 use crate::event::Event;
 use crate::rejection::Fault;
-use crate::table::Table;
+use crate::table::TableState;
 
 fn in_both_modes(test: impl Fn(&dyn Fn(&mut World, &BlockSlots) -> Result<Vec<SlotView>, Rejection>)) {
     test(&|world, command| world.run(command));
@@ -123,9 +123,12 @@ fn block_of_slot_sold_after_loss_is_rejected() {
     let slots = slots_at(TOMORROW, &["09:00"]);
     let block = block_command(room, &slots, BlockStatus::Blocked);
     let attempt = world.prepare(&block).unwrap();
-    let (held, by_slot) = (std::mem::take(&mut world.memory.held), std::mem::take(&mut world.memory.calendar.by_slot));
-    world.memory.held = Table::complete();
-    world.memory.calendar.by_slot = Table::complete();
+    let (held, by_slot) = (
+        std::mem::replace(&mut world.memory.held, TableState::complete()),
+        std::mem::replace(&mut world.memory.calendar.by_slot, TableState::complete()),
+    );
+    world.memory.held = TableState::complete();
+    world.memory.calendar.by_slot = TableState::complete();
     reserve(&mut world, room, 1, &slots);
     world.memory.held = held;
     world.memory.calendar.by_slot = by_slot;

@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::hold::Indexed as _;
 use crate::hold::{AttemptId, HoldState};
 use crate::id::HoldId;
-use crate::table::Table;
+use crate::table::TableState;
 
 fn confirm_command(lock: &RoomLock) -> ConfirmLock {
     ConfirmLock { id: lock.id, actor: Actor::User(lock.owner) }
@@ -112,11 +112,11 @@ fn slot_is_sold_once_after_loss_of_live_rows() {
         let mut world = world();
         let room = room(&mut world);
         let lost = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "10:00"])).unwrap();
-        world.memory.held = Table::complete();
-        world.memory.calendar.by_slot = Table::complete();
+        world.memory.held = TableState::complete();
+        world.memory.calendar.by_slot = TableState::complete();
         reserve(&mut world, room, 2, &slots_at(TOMORROW, &["10:00"]));
         // Restores the lock's own count, as the store had it.
-        world.memory.held = Table::complete();
+        world.memory.held = TableState::complete();
         restore(&mut world, &lost);
         assert_eq!(run(&mut world, &confirm_command(&lost)), Err(not_available(TOMORROW, "10:00")));
         world.run(&ReleaseLock { id: lost.id, actor: Actor::Admin }).expect("the rejected lock is live again");
@@ -126,7 +126,7 @@ fn slot_is_sold_once_after_loss_of_live_rows() {
 }
 
 fn restore(world: &mut World, lock: &RoomLock) {
-    world.memory.holders = Table::complete();
+    world.memory.holders = TableState::complete();
     world
         .step(crate::command::Writes::Live, |rows, at| {
             RoomLock::request_indexes(rows, lock);
@@ -225,7 +225,7 @@ fn lost_lock_is_rejected_as_not_locked() {
     let lock = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
     let command = confirm_command(&lock);
     let attempt = world.prepare(&command).unwrap();
-    world.memory.calendar.locks = Table::complete();
+    world.memory.calendar.locks = TableState::complete();
     assert_eq!(world.record(&command, attempt), Err(Stop::Retry), "a new attempt finds out");
     world.finish(&command, attempt, None);
     assert_eq!(world.prepare(&command), Err(Stop::Rejected(not_locked(None))));

@@ -10,7 +10,7 @@ use crate::calendar::reprice::RepriceSlots;
 use crate::calendar::reservation::CancelRoomReservation;
 use crate::calendar::room::ChangeRoom;
 use crate::command::{Command, Stop, WriteMode as _};
-use crate::table::{SWEEPS, TableSet as _};
+use crate::table::{SWEEPS, StateSet as _};
 use crate::testing::Dice;
 
 const HOURS: [&str; 5] = ["09:00-12:00", "08:30-11:30", "10:00-15:00", "22:00-02:00 09:00-10:00", ""];

@@ -7,7 +7,7 @@ use crate::hold::Indexed as _;
 use crate::hold::{HoldState, Status};
 use crate::id::HoldId;
 use crate::rejection::Fault;
-use crate::table::TableSet as _;
+use crate::table::{StateSet as _, TableSet as _, TableState};
 use crate::time::Timestamp;
 
 #[test]
@@ -209,9 +209,9 @@ fn indexes_are_rebuilt_from_live_locks() {
         LockSlots { ttl: Some(Span::from_secs(1)), ..lock_command(&world, room, 2, &slots_at(TOMORROW, &["11:00"])) };
     world.run(&short).unwrap();
     world.wait(Span::from_secs(2));
-    world.memory.held = Table::complete();
-    world.memory.holders = Table::complete();
-    world.memory.calendar.by_slot = Table::complete();
+    world.memory.held = TableState::complete();
+    world.memory.holders = TableState::complete();
+    world.memory.calendar.by_slot = TableState::complete();
     let live: Vec<RoomLock> = world
         .memory
         .calendar

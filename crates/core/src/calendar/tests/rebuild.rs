@@ -6,6 +6,7 @@ use crate::calendar::lock::ReleaseLock;
 use crate::calendar::reservation::CancelRoomReservation;
 use crate::calendar::room::ChangeRoom;
 use crate::command::Stop;
+use crate::table::TableState;
 
 #[test]
 fn rebuild_replaces_free_slots_from_tomorrow() {
@@ -187,10 +188,10 @@ fn slot_deleted_while_locked_is_never_sold() {
     let room = room(&mut world);
     // Two tiers: the lock is placed on rows that were read before the rebuild.
     let before = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
-    let mut live = std::mem::take(&mut world.memory.calendar.by_slot);
-    let mut held = std::mem::take(&mut world.memory.held);
-    world.memory.calendar.by_slot = Table::complete();
-    world.memory.held = Table::complete();
+    let mut live = std::mem::replace(&mut world.memory.calendar.by_slot, TableState::complete());
+    let mut held = std::mem::replace(&mut world.memory.held, TableState::complete());
+    world.memory.calendar.by_slot = TableState::complete();
+    world.memory.held = TableState::complete();
     set_hours_and_rebuild(&mut world, room, "09:00-12:00 14:00-15:00");
     set_hours_and_rebuild(&mut world, room, "14:00-15:00");
     std::mem::swap(&mut world.memory.calendar.by_slot, &mut live);

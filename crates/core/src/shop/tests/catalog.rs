@@ -1,6 +1,7 @@
 use super::*;
 use crate::money::PRICE_MAX;
 use crate::rejection::ShopRejection;
+use crate::table::StateSet as _;
 use crate::time::Span;
 
 fn draft(option_code: &str, price: i64, stock_quantity: u32) -> OptionDraft {

@@ -26,9 +26,9 @@ use crate::command::Command;
 use crate::event::Event;
 use crate::hold::Indexed as _;
 use crate::rejection::{Fault, Rejection};
-use crate::table::TableSet as _;
+use crate::table::{StateSet as _, TableSet as _};
 use crate::testing::World;
-use crate::working_set::WorkingSet;
+use crate::working_set::{InMemoryState, WorkingSet};
 
 /// A shop on tables of its own.
 struct Shop {
@@ -160,7 +160,7 @@ impl Shop {
         old.shop.orders.rows().for_each(|(id, row)| durable.shop.orders.insert(*id, row.clone()));
         let mut holds: Vec<OrderHold> = old.shop.holds.rows().map(|(_, hold)| hold.clone()).collect();
         holds.sort_by_key(|hold| hold.id);
-        let mut memory = WorkingSet::complete();
+        let mut memory = InMemoryState::complete();
         memory.apply(&mut durable);
         for hold in holds {
             let mut rows = WorkingSet::default();

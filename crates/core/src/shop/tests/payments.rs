@@ -1,6 +1,7 @@
 use super::*;
 use crate::hold::HoldState;
 use crate::rejection::ShopRejection;
+use crate::table::StateSet as _;
 use crate::time::Span;
 
 /// Creates a user with this balance and a reservation of two pieces at 1,000 each.

@@ -5,7 +5,7 @@ use super::*;
 use crate::command::{Decision, Stop, TwoPhase, WriteMode as _};
 use crate::hold::HoldState;
 use crate::rejection::ShopRejection;
-use crate::table::SWEEPS;
+use crate::table::{SWEEPS, StateSet as _};
 use crate::testing::Dice;
 use crate::time::Span;
 

@@ -5,6 +5,7 @@ use super::*;
 use crate::command::{Attempt, Stop};
 use crate::hold::{AttemptId, Decided, HoldState};
 use crate::rejection::ShopRejection;
+use crate::table::StateSet as _;
 use crate::time::Span;
 
 /// Creates a user with this balance and a reservation of two of four pieces at 1,000 each.

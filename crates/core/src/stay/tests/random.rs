@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::command::{Decision, Stop, Writes};
 use crate::hold::{AttemptId, Indexed as _};
-use crate::table::TableSet as _;
+use crate::table::{StateSet as _, TableSet as _};
 use crate::testing::Dice;
 
 const USERS: u64 = 4;

@@ -4,7 +4,7 @@ use super::*;
 use crate::command::{Decision, Stop, TwoPhase, Writes};
 use crate::hold::AttemptId;
 use crate::hold::Indexed as _;
-use crate::table::TableSet as _;
+use crate::table::{StateSet as _, TableSet as _};
 use crate::testing::Dice;
 use crate::ticket::hold::RecoverSeatHold;
 
