@@ -63,7 +63,7 @@ pub(crate) fn live_hold_on(tier: &DurableTier, user: u64, days_later: u64, night
         id: HoldId::new(now, place.random),
         owner: place.user,
         created_at: now,
-        expires_at: now + limits().stay.hold_ttl,
+        expires_at: (now + limits().stay.hold_ttl).rounded_up_to_second(),
         state: HoldState::Held,
         attempts: Attempt::default(),
         claim: StayClaim {
