@@ -11,6 +11,7 @@ mod ticket;
 mod webhook;
 
 use axum::response::{IntoResponse, Response};
+use holdfast_api::InvalidField;
 use holdfast_core::{Fault, Rejection, StayRejection};
 use holdfast_engine::Refused;
 use http::{HeaderValue, StatusCode, header};
@@ -283,6 +284,12 @@ impl From<Refused> for Problem {
 impl From<holdfast_engine::StoreError> for Problem {
     fn from(error: holdfast_engine::StoreError) -> Self {
         Self::from(Refused::from(error))
+    }
+}
+
+impl From<InvalidField> for Problem {
+    fn from(InvalidField { field, fault }: InvalidField) -> Self {
+        Self::invalid(field, &fault)
     }
 }
 
