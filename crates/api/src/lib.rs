@@ -8,6 +8,7 @@
 //! | `openapi` | schemas of the `OpenAPI` document |
 
 pub mod calendar;
+pub mod error;
 pub mod ids;
 pub mod list;
 pub mod params;

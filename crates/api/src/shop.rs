@@ -56,6 +56,12 @@ pub struct NewProductBody {
     pub options: Vec<NewOptionBody>,
 }
 
+impl NewProductBody {
+    pub fn new(name: impl Into<String>, options: Vec<NewOptionBody>) -> Self {
+        Self { name: name.into(), currency: None, options }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = NewProductOption))]
@@ -71,8 +77,14 @@ pub struct NewOptionBody {
     pub is_active: Option<bool>,
 }
 
+impl NewOptionBody {
+    pub fn new(option_code: impl Into<String>, price: i64, stock_quantity: u32) -> Self {
+        Self { option_code: option_code.into(), price, stock_quantity, is_active: None }
+    }
+}
+
 /// Omitted fields stay as they are.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ProductOptionChange))]
 pub struct OptionChangeBody {

@@ -34,8 +34,14 @@ pub struct NewRoomTypeBody {
     pub time_zone: Option<String>,
 }
 
+impl NewRoomTypeBody {
+    pub fn new(name: impl Into<String>, total_quantity: u32, base_price: i64) -> Self {
+        Self { name: name.into(), total_quantity, base_price, description: None, currency: None, time_zone: None }
+    }
+}
+
 /// Omitted fields stay as they are.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = RoomTypeChange))]
 pub struct RoomTypeChangeBody {

@@ -60,7 +60,7 @@ pub struct NewSeatBody {
 }
 
 /// Omitted fields stay as they are.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = EventChange))]
 pub struct EventChangeBody {

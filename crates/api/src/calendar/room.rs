@@ -12,7 +12,7 @@ use crate::ids;
 #[cfg(feature = "core")]
 mod convert;
 
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = NewRoom))]
 pub struct NewRoomBody {
@@ -45,8 +45,14 @@ pub struct NewRoomBody {
     pub active: Option<bool>,
 }
 
+impl NewRoomBody {
+    pub fn new(name: impl Into<String>, slot_minutes: u32, base_price: i64) -> Self {
+        Self { name: name.into(), slot_minutes, base_price, ..Self::default() }
+    }
+}
+
 /// Omitted fields stay as they are. Existing slots keep their price and length.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = RoomChange))]
 pub struct RoomChangeBody {
