@@ -54,7 +54,10 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
                         _ => problem,
                     });
                 if let Err(problem) = &ended {
-                    tracing::warn!(code = problem.code, "[Calendar] slot generation failed before it was complete");
+                    tracing::warn!(
+                        code = problem.code.as_str(),
+                        "[Calendar] slot generation failed before it was complete"
+                    );
                 }
                 ended
             }

@@ -105,7 +105,7 @@ async fn settled(app: &App, id: BookingId, within: Duration) -> Option<Booking> 
                 Err(problem) if problem.status == StatusCode::SERVICE_UNAVAILABLE => {
                     tracing::debug!(
                         bookingId = id.get(),
-                        code = problem.code,
+                        code = problem.code.as_str(),
                         "a booking could not be read; the read is repeated"
                     );
                 }

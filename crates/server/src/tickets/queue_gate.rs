@@ -115,7 +115,7 @@ pub(crate) async fn settings_changed(app: &App, id: EventId) {
         Ok::<(), Problem>(())
     };
     if let Err(problem) = configured.await {
-        tracing::warn!(event = %id, code = problem.code, "event settings could not be applied to the waiting room; the next call applies them");
+        tracing::warn!(event = %id, code = problem.code.as_str(), "event settings could not be applied to the waiting room; the next call applies them");
     }
 }
 
@@ -169,7 +169,7 @@ impl SpentEntry {
             Ok::<(), Problem>(())
         };
         if let Err(problem) = given_back.await {
-            tracing::warn!(event = %id, %user, code = problem.code, "a queue entry could not be released; it expires");
+            tracing::warn!(event = %id, %user, code = problem.code.as_str(), "a queue entry could not be released; it expires");
         }
     }
 }
