@@ -1,7 +1,7 @@
 //! Errors of a call.
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
+pub use holdfast_api::error::ProblemBody as Problem;
+use serde_json::Map;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -12,30 +12,6 @@ pub enum Error {
     Transport(#[from] reqwest::Error),
     #[error("the server's answer could not be read: {0}")]
     Unreadable(serde_json::Error),
-}
-
-/// Rejection, as RFC 9457 problem details.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Problem {
-    pub status: u16,
-    /// Stable; match on this.
-    pub code: String,
-    pub detail: String,
-    /// Exact cause of invalid input in `field`.
-    pub reason: Option<String>,
-    #[serde(default)]
-    pub request_id: String,
-    /// Details of the code: `field`, `available`, `reservationId`, …
-    #[serde(flatten)]
-    pub extra: Map<String, Value>,
-}
-
-impl std::fmt::Display for Problem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}: {}", self.status, self.code, self.detail)?;
-        self.reason.iter().try_for_each(|reason| write!(f, " {reason}"))
-    }
 }
 
 impl Error {

@@ -1,4 +1,4 @@
-//! A typed client for Holdfast.
+//! A typed client for Holdfast. Its types are those of [`holdfast_api`].
 //!
 //! ```no_run
 //! # async fn demo() -> Result<(), holdfast_client::Error> {
@@ -25,8 +25,8 @@ mod stay;
 mod ticket;
 
 pub use calendar::{
-    Generated, Lock, LockedSlot, NewRoom, Room, RoomReservation, Slot, SlotAvailability, SlotAvailabilityResult,
-    SlotStatus,
+    Generated, Lock, LockStatus, LockedSlot, NewRoom, Room, RoomReservation, RoomReservationStatus, Slot,
+    SlotAvailability, SlotAvailabilityResult, SlotStatus,
 };
 pub use error::{Error, Problem};
 pub use queue::{QueueEntry, QueuePlace, QueueStats, QueueStatus};
@@ -46,9 +46,9 @@ pub use ticket::{
 
 use std::time::Duration;
 
+pub use holdfast_api::list::List;
 pub use reqwest::Method;
 use reqwest::RequestBuilder;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 /// Servers answer within five seconds; no answer arrives after this time.
@@ -64,15 +64,6 @@ pub struct Client {
     language: Option<String>,
     idempotency_key: Option<String>,
     within: Option<Duration>,
-}
-
-/// Page of a list.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct List<T> {
-    pub items: Vec<T>,
-    /// Cursor of the next page; `None` at the end.
-    pub next_cursor: Option<String>,
 }
 
 impl Client {

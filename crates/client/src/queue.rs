@@ -1,51 +1,11 @@
 //! The waiting room in front of an event.
 
-use jiff::Timestamp;
+pub use holdfast_api::queue::{EntryView as QueueEntry, PlaceView as QueuePlace, QueueStatus, StatsView as QueueStats};
+
 use reqwest::Method;
-use serde::Deserialize;
 use serde_json::json;
 
 use crate::{Client, Error, Event, read};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum QueueStatus {
-    Waiting,
-    Ready,
-    Entered,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct QueuePlace {
-    pub status: QueueStatus,
-    pub rank: u64,
-    pub ahead_count: u64,
-    pub estimated_wait_seconds: u64,
-    pub poll_after_ms: u64,
-    pub remaining_seats: u32,
-    pub ready_until: Option<Timestamp>,
-    pub expires_at: Option<Timestamp>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct QueueEntry {
-    pub status: QueueStatus,
-    pub token: String,
-    pub expires_at: Timestamp,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct QueueStats {
-    pub waiting: u64,
-    pub ready: u64,
-    pub entered: u64,
-    pub max_concurrent: u32,
-    pub paused: bool,
-    pub admitted_per_minute: u64,
-}
 
 impl Client {
     pub async fn join_queue(&self, event: u64) -> Result<QueuePlace, Error> {

@@ -1,6 +1,11 @@
 //! Stays: room types, holds, reservations.
 
-use jiff::Timestamp;
+pub use holdfast_api::stay::{
+    AvailabilityView as Availability, HoldStatus, NewRoomTypeBody as NewRoomType, NightView as Night,
+    ReservationStatus, RoomTypeChangeBody as RoomTypeChange, RoomTypeView as RoomType, StayHoldView as Hold,
+    StayReservationView as Reservation,
+};
+
 use jiff::civil::Date;
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
@@ -8,78 +13,6 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{Client, Error, List, Problem, read};
-
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NewRoomType {
-    pub name: String,
-    pub total_quantity: u32,
-    pub base_price: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub currency: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_zone: Option<String>,
-}
-
-impl NewRoomType {
-    pub fn new(name: impl Into<String>, total_quantity: u32, base_price: i64) -> Self {
-        Self { name: name.into(), total_quantity, base_price, description: None, currency: None, time_zone: None }
-    }
-}
-
-/// Fields that are `None` stay as they are.
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RoomTypeChange {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub total_quantity: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub base_price: Option<i64>,
-    /// `Some(None)` removes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<Option<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub currency: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_zone: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RoomType {
-    pub id: u64,
-    pub name: String,
-    pub total_quantity: u32,
-    pub base_price: i64,
-    pub description: Option<String>,
-    pub currency: String,
-    pub time_zone: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Availability {
-    pub room_type_id: u64,
-    pub check_in: Date,
-    pub check_out: Date,
-    pub available: u32,
-    pub nights: Vec<Night>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Night {
-    pub date: Date,
-    pub total_quantity: u32,
-    pub reserved_count: u32,
-    pub hold_count: u32,
-    pub available: u32,
-    pub closed: bool,
-}
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -96,56 +29,6 @@ impl NewHold {
     pub fn new(room_type_id: u64, check_in: Date, check_out: Date, client_hold_key: Uuid) -> Self {
         Self { room_type_id, check_in, check_out, user_id: None, client_hold_key: client_hold_key.to_string() }
     }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Hold {
-    pub hold_id: Uuid,
-    pub room_type_id: u64,
-    pub check_in: Date,
-    pub check_out: Date,
-    pub user_id: u64,
-    pub client_hold_key: String,
-    pub status: HoldStatus,
-    pub created_at: Timestamp,
-    pub expired_at: Timestamp,
-    pub price: i64,
-    pub currency: String,
-    pub reservation_id: Option<u64>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum HoldStatus {
-    Held,
-    Confirmed,
-    Cancelled,
-    Replaced,
-    Expired,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Reservation {
-    pub reservation_id: u64,
-    pub hold_id: Uuid,
-    pub room_type_id: u64,
-    pub check_in: Date,
-    pub check_out: Date,
-    pub user_id: u64,
-    pub status: ReservationStatus,
-    pub price: i64,
-    pub currency: String,
-    pub confirmed_at: Timestamp,
-    pub cancelled_at: Option<Timestamp>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ReservationStatus {
-    Confirmed,
-    Cancelled,
 }
 
 /// Result of one line of a batch.

@@ -1,12 +1,17 @@
 //! Tickets: events, seats, holds, reservations.
 
+use holdfast_api::ticket::SeatView;
+pub use holdfast_api::ticket::{
+    EventView as Event, NewSeatBody as NewSeat, SeatHoldView as SeatHold, SeatReservationStatus,
+    SeatReservationView as SeatReservation, SeatStatusView as SeatStatus, TakenSeatView as TakenSeat,
+};
+
 use jiff::Timestamp;
 use reqwest::Method;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::stay::HoldStatus;
 use crate::{Client, Error, List, read};
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -42,15 +47,6 @@ impl NewEvent {
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NewSeat {
-    pub label: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub section: Option<String>,
-    pub price: i64,
-}
-
 /// Fields that are `None` stay as they are.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -71,85 +67,8 @@ pub struct EventChange {
     pub max_seats_per_user: Option<u32>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Event {
-    pub id: u64,
-    pub name: String,
-    pub starts_at: Option<Timestamp>,
-    pub sales_open_at: Option<Timestamp>,
-    pub currency: String,
-    pub max_concurrent: u32,
-    pub queue_enabled: bool,
-    pub max_seats_per_user: u32,
-    pub seat_count: u32,
-    pub remaining_seats: u32,
-    pub paused: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Seat {
-    pub id: u64,
-    pub label: String,
-    pub section: Option<String>,
-    pub price: i64,
-    pub status: SeatStatus,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum SeatStatus {
-    Available,
-    Held,
-    Reserved,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TakenSeat {
-    pub id: u64,
-    pub label: String,
-    pub section: Option<String>,
-    pub price: i64,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SeatHold {
-    pub hold_id: Uuid,
-    pub event_id: u64,
-    pub user_id: u64,
-    pub seats: Vec<TakenSeat>,
-    pub status: HoldStatus,
-    pub created_at: Timestamp,
-    pub expires_at: Timestamp,
-    pub total_price: i64,
-    pub currency: String,
-    pub reservation_id: Option<u64>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SeatReservation {
-    pub reservation_id: u64,
-    pub hold_id: Uuid,
-    pub event_id: u64,
-    pub user_id: u64,
-    pub seats: Vec<TakenSeat>,
-    pub total_price: i64,
-    pub currency: String,
-    pub status: SeatReservationStatus,
-    pub reserved_at: Timestamp,
-    pub cancelled_at: Option<Timestamp>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum SeatReservationStatus {
-    Reserved,
-    Cancelled,
-}
+/// Seat on the map of an event.
+pub type Seat = SeatView<'static>;
 
 impl Client {
     pub async fn create_event(&self, event: &NewEvent) -> Result<Event, Error> {

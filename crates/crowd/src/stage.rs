@@ -1,6 +1,8 @@
 //! Fixture of a sale: an event with a waiting room and seats left, and the scarcest room type in a week without
 //! bookings.
 
+use std::borrow::Cow;
+
 use holdfast_client::{Client, Event, EventChange, Method, NewEvent, NewSeat, RoomType};
 use jiff::civil::Date;
 use jiff::{SignedDuration, Span, Timestamp};
@@ -53,7 +55,11 @@ pub(crate) async fn concert(server: &Client) -> Result<Concert, Error> {
 
 async fn create_next_event(server: &Client, of: &Event) -> Result<Event, Error> {
     let plan = server.seats(of.id).await?;
-    let seats = plan.into_iter().map(|seat| NewSeat { label: seat.label, section: seat.section, price: seat.price });
+    let seats = plan.into_iter().map(|seat| NewSeat {
+        label: seat.label.into_owned(),
+        section: seat.section.map(Cow::into_owned),
+        price: seat.price,
+    });
     let name = of.name.split(" · ").next().unwrap_or_default();
     let new = NewEvent {
         name: format!("{name} · 앙코르 {}", of.id + 1),

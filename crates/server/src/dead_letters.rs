@@ -23,7 +23,7 @@ pub async fn sweep(app: App, every: Duration) {
             _ = due.tick() => {}
         }
         if let Err(error) = retry_all(&app).await {
-            tracing::warn!(code = error.code, "[Outbox] cannot read dead letters; retrying");
+            tracing::warn!(code = error.code.as_str(), "[Outbox] cannot read dead letters; retrying");
         }
     }
 }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
+use holdfast_api::ids;
+use holdfast_api::params::ListOrder;
+use holdfast_api::stay::ReservationStatus;
 use http::{StatusCode, header};
 use serde_json::Value;
 use utoipa::OpenApi;
 use utoipa::openapi::RefOr;
 
 use crate::problem::{self, Language};
-use crate::wire::ids;
-use crate::wire::params::ListOrder;
-use crate::wire::stay::ReservationStatus;
 
 #[derive(OpenApi, Debug)]
 #[openapi(

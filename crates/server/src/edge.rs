@@ -82,7 +82,7 @@ async fn answer(
     }
     let mut response = trace::within(Some(trace), act(request, &request_id)).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>().or_else(|| unnamed_problem(&response)) {
-        metrics::counter!("holdfast_http_errors_total", "code" => problem.code).increment(1);
+        metrics::counter!("holdfast_http_errors_total", "code" => problem.code.as_str()).increment(1);
         let allow = response.headers_mut().remove(header::ALLOW);
         response = problem.render(language, &request_id);
         response.headers_mut().extend(allow.map(|methods| (header::ALLOW, methods)));

@@ -7,6 +7,8 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
+use holdfast_api::list::Page;
+use holdfast_api::params::{ListParams, UserQuery};
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::{Fault, Timestamp};
@@ -25,7 +27,6 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::objects::{NamedUser, Notes, Objects};
 use crate::problem::{Language, Problem};
-use crate::wire::params::UserQuery;
 
 /// Maximum size of a body.
 pub const BODY_BYTES_MAX: usize = 8 << 20;
@@ -34,9 +35,6 @@ const THROWN_AWAY_BYTES_MAX: usize = 64 << 20;
 /// Time within which a body must arrive. After that, the engine's own bounds apply.
 const BODY_WITHIN: Duration = Duration::from_millis(4_500);
 const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
-/// Maximum number of entries in a list; a higher limit is lowered to it.
-pub const LIST_LIMIT_MAX: usize = 500;
-const LIST_LIMIT_DEFAULT: usize = 50;
 
 /// A request that changes state: its body, and its idempotency key if it has one.
 #[derive(Debug)]
@@ -252,36 +250,9 @@ impl Language {
     }
 }
 
-/// Parses `YYYY-MM-DD` and no other spelling of a date.
-pub fn parse_date(field: &'static str, text: &str) -> Result<Date, Problem> {
-    let number = |range: std::ops::Range<usize>| -> Option<i16> {
-        let digits = text.get(range)?;
-        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
-    };
-    let shape = text.len() == 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[7] == b'-';
-    shape
-        .then(|| Date::new(number(0..4)?, number(5..7)? as i8, number(8..10)? as i8).ok())
-        .flatten()
-        .ok_or_else(|| Problem::invalid(field, &Fault::NotADate))
-}
-
-/// Parses a date that must be given.
-pub fn required_date(field: &'static str, text: Option<&str>) -> Result<Date, Problem> {
-    parse_date(field, text.ok_or_else(|| Problem::invalid(field, &Fault::Missing))?)
-}
-
-/// Parses the maximum number of entries of a list.
-pub fn list_limit(text: Option<&str>) -> Result<usize, Problem> {
-    let Some(text) = text else { return Ok(LIST_LIMIT_DEFAULT) };
-    let out_of_range = Fault::OutOfRange { min: 1, max: LIST_LIMIT_MAX as i64 };
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Problem::invalid("limit", &out_of_range));
-    }
-    match text.parse::<usize>() {
-        Ok(0) => Err(Problem::invalid("limit", &out_of_range)),
-        Ok(limit) => Ok(limit.min(LIST_LIMIT_MAX)),
-        Err(_) => Ok(LIST_LIMIT_MAX),
-    }
+/// Parses `limit`, `order` and `cursor`.
+pub fn page<Id>(params: &Params, new: fn(u64) -> Option<Id>) -> Result<Page<Id>, Problem> {
+    Ok(params.read::<ListParams>()?.page(new)?)
 }
 
 /// Parses an RFC 3339 time. A time after the latest representable one becomes the latest.

@@ -18,6 +18,7 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
+use holdfast_api::params::{LastEventHeader, StreamQuery};
 use holdfast_core::id::UserId;
 use holdfast_core::webhook::EventTypes;
 use holdfast_core::webhook::types::TYPES_MAX;
@@ -37,7 +38,6 @@ use crate::problem::Problem;
 use crate::replay::{Gap, Replays};
 use crate::request::{Params, decimal};
 use crate::wire::event::{cloud_event, data_of, is_public, time_of, type_of};
-use crate::wire::params::{LastEventHeader, StreamQuery};
 
 /// Maximum number of events that a slow client may lag behind before it catches up from the outbox.
 const BACKLOG: usize = 4_096;

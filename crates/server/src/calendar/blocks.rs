@@ -2,6 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use holdfast_api::calendar::slot::{BlockBody, RepriceBody, RepricedView, SlotView, UnblockBody, starts};
+use holdfast_api::params::{IdempotencyHeader, RoomPath};
+use holdfast_api::parse::parse_date;
 use holdfast_core::Fault;
 use holdfast_core::calendar::BlockStatus;
 use holdfast_core::calendar::block::{BlockSlots, UnblockSlots};
@@ -11,9 +14,7 @@ use super::{room_id, work};
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, parse_date};
-use crate::wire::calendar::slot::{BlockBody, RepriceBody, RepricedView, SlotView, UnblockBody, starts};
-use crate::wire::params::{IdempotencyHeader, RoomPath};
+use crate::request::Mutation;
 
 /// Takes slots off sale, all or none. Admins only.
 #[utoipa::path(post, path = "/v1/rooms/{id}/block", tag = "calendar", request_body = BlockBody,

@@ -2,6 +2,10 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::calendar::room::{GenerateBody, GeneratedView, GenerationView};
+use holdfast_api::list::List;
+use holdfast_api::params::{IdempotencyHeader, ListParams, RoomPath};
+use holdfast_api::parse::parse_date;
 use holdfast_core::calendar::generation::{GenerateSlots, check_anywhere};
 use holdfast_core::calendar::{Generation, GenerationId, RoomId, room};
 use holdfast_core::schema::calendar::generations;
@@ -14,10 +18,7 @@ use super::work::{self, Progress};
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, id, parse_date};
-use crate::wire::calendar::room::{GenerateBody, GeneratedView, GenerationView};
-use crate::wire::list::{List, page};
-use crate::wire::params::{IdempotencyHeader, ListParams, RoomPath};
+use crate::request::{Mutation, Params, id, page};
 
 /// Generates the missing slots of one room or of all rooms. Idempotent. Admins only.
 #[utoipa::path(post, path = "/v1/calendar/generate", tag = "calendar", request_body = GenerateBody,
@@ -53,7 +54,10 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
                         _ => problem,
                     });
                 if let Err(problem) = &ended {
-                    tracing::warn!(code = problem.code, "[Calendar] slot generation failed before it was complete");
+                    tracing::warn!(
+                        code = problem.code.as_str(),
+                        "[Calendar] slot generation failed before it was complete"
+                    );
                 }
                 ended
             }

@@ -57,7 +57,7 @@ pub(crate) async fn run(app: App) {
             _ = due.tick() => {}
         }
         if let Err(problem) = run_due(&app, &mut schedule).await {
-            tracing::warn!(code = problem.code, "the calendar job failed; it runs again after a pause");
+            tracing::warn!(code = problem.code.as_str(), "the calendar job failed; it runs again after a pause");
             tokio::select! {
                 () = app.stopped() => return,
                 () = tokio::time::sleep(PAUSE) => {}
@@ -141,7 +141,7 @@ fn log_unless_unavailable(problem: Problem, room: RoomId) -> Result<(), Problem>
     if problem.status == StatusCode::SERVICE_UNAVAILABLE {
         return Err(problem);
     }
-    tracing::warn!(code = problem.code, %room, "calendar maintenance of a room failed; it is tried again later");
+    tracing::warn!(code = problem.code.as_str(), %room, "calendar maintenance of a room failed; it is tried again later");
     Ok(())
 }
 

@@ -2,6 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::calendar::lock::{LockView, NewLockBody, RoomReservationView};
+use holdfast_api::calendar::slot::starts;
+use holdfast_api::params::{IdempotencyHeader, LockPath, RoomPath, UserHeader, UserQuery};
 use holdfast_core::Fault;
 use holdfast_core::calendar::confirm::ConfirmLock;
 use holdfast_core::calendar::lock::{self, LockSlots, ReleaseLock};
@@ -16,9 +19,6 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params};
-use crate::wire::calendar::lock::{LockView, NewLockBody, RoomReservationView};
-use crate::wire::calendar::slot::starts;
-use crate::wire::params::{IdempotencyHeader, LockPath, RoomPath, UserHeader, UserQuery};
 
 /// Locks slots, all or none. Locks of the same user on any of them are replaced as a whole.
 #[utoipa::path(post, path = "/v1/rooms/{id}/locks", tag = "calendar", request_body = NewLockBody,

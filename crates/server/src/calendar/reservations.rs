@@ -2,6 +2,11 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::calendar::lock::RoomReservationView;
+use holdfast_api::list::List;
+use holdfast_api::params::{
+    IdempotencyHeader, ListParams, RoomReservationPath, RoomReservationQuery, UserHeader, UserQuery,
+};
 use holdfast_core::calendar::reservation::{self, CancelRoomReservation};
 use holdfast_core::calendar::{RoomId, RoomReservation, RoomReservationId};
 use holdfast_core::schema::calendar::RoomReservationFilter;
@@ -10,12 +15,7 @@ use http::StatusCode;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, optional_id, parse_id};
-use crate::wire::calendar::lock::RoomReservationView;
-use crate::wire::list::{List, page};
-use crate::wire::params::{
-    IdempotencyHeader, ListParams, RoomReservationPath, RoomReservationQuery, UserHeader, UserQuery,
-};
+use crate::request::{Mutation, Params, optional_id, page, parse_id};
 
 /// Returns a reservation of slots.
 #[utoipa::path(get, path = "/v1/room-reservations/{id}", tag = "calendar",

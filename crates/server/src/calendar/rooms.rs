@@ -2,6 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::calendar::room::{NewRoomBody, RoomChangeBody, RoomView};
+use holdfast_api::list::List;
+use holdfast_api::params::{IdempotencyHeader, ListParams, RoomPath};
 use holdfast_core::calendar::room::{self, ChangeRoom, CreateRoom};
 use holdfast_core::calendar::{Room, RoomId};
 use http::StatusCode;
@@ -10,10 +13,7 @@ use super::room_id;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params};
-use crate::wire::calendar::room::{NewRoomBody, RoomChangeBody, RoomView};
-use crate::wire::list::{List, page};
-use crate::wire::params::{IdempotencyHeader, ListParams, RoomPath};
+use crate::request::{Mutation, Params, page};
 
 /// Creates a room. It has no slots until its operating hours are set. Admins only.
 #[utoipa::path(post, path = "/v1/rooms", tag = "calendar", request_body = NewRoomBody,

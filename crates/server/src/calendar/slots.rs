@@ -2,6 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::calendar::slot::{AskBody, AvailabilityView, SlotView, StatsView, starts};
+use holdfast_api::params::{DateRangeQuery, RoomPath, SlotQuery, UserHeader};
+use holdfast_api::parse::{parse_date, required_date};
 use holdfast_core::Fault;
 use holdfast_core::calendar::availability::availability;
 use holdfast_core::calendar::local_time::DayRange;
@@ -13,9 +16,7 @@ use super::room_id;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, parse_date, required_date};
-use crate::wire::calendar::slot::{AskBody, AvailabilityView, SlotView, StatsView, starts};
-use crate::wire::params::{DateRangeQuery, RoomPath, SlotQuery, UserHeader};
+use crate::request::{Mutation, Params};
 
 /// Reservations per page.
 const RESERVATIONS_AT_ONCE: usize = 1_000;

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use holdfast_api::calendar::room::GeneratedView;
 use holdfast_core::Command;
 use holdfast_core::calendar::generation::{ClearOldSlots, GenerateSlots};
 use holdfast_core::calendar::hours::OperatingHours;
@@ -15,7 +16,6 @@ use jiff::civil::Date;
 
 use crate::app::App;
 use crate::problem::Problem;
-use crate::wire::calendar::room::GeneratedView;
 
 /// Time that a caller waits for a rebuild. The calendar job finishes the rest in the background.
 const WAIT_MAX: Duration = Duration::from_secs(3);

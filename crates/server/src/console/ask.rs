@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
+use holdfast_api::parse::LIST_LIMIT_MAX;
 use http::{HeaderMap, Method};
 use http_body_util::{BodyExt as _, Limited};
 use serde_json::Value;
@@ -9,7 +10,6 @@ use serde_json::Value;
 use super::Console;
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::LIST_LIMIT_MAX;
 
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// Maximum number of pages of a list that is shown whole.

@@ -1,5 +1,6 @@
 //! Lookup of records with a number but no path of their own in the API: shop reservations, events, webhook deliveries.
 
+use holdfast_api::list::List;
 use holdfast_core::Timestamp;
 use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX, Status};
 use holdfast_core::id::HoldId;
@@ -10,7 +11,6 @@ use serde_json::{Map, Value, json};
 use super::ask::Ask;
 use crate::app::App;
 use crate::request::decimal;
-use crate::wire::list::List;
 
 /// Maximum number of reservations of one moment that are searched: more than fit into a batch.
 const MOMENT_MAX: usize = 20_000;

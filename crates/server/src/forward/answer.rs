@@ -5,9 +5,10 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
+use holdfast_api::error::ErrorCode;
 use holdfast_bus::{Connection, HeaderMap, Headers, Reply, RequestMessage};
 use holdfast_core::tee::{SLOTS_MAX, TeeSlotId};
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
+use http::{HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::BodyExt as _;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -168,7 +169,7 @@ fn too_large(app: &App) -> impl Fn(usize) -> Reply + Clone + Send + 'static {
         let english =
             format!("The answer exceeds the maximum of NATS ({max} bytes); request fewer entries with limit.");
         let korean = "응답이 너무 큽니다. limit으로 나누어 요청해 주세요.";
-        let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", korean, english);
+        let problem = Problem::new(ErrorCode::InternalServerError, korean, english);
         refused(&app, &Headers::default(), &problem)
     }
 }

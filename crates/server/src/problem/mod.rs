@@ -11,6 +11,8 @@ mod ticket;
 mod webhook;
 
 use axum::response::{IntoResponse, Response};
+use holdfast_api::InvalidField;
+use holdfast_api::error::ErrorCode;
 use holdfast_core::{Fault, Rejection, StayRejection};
 use holdfast_engine::Refused;
 use http::{HeaderValue, StatusCode, header};
@@ -27,7 +29,7 @@ pub enum Language {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     pub status: StatusCode,
-    pub code: &'static str,
+    pub code: ErrorCode,
     korean: String,
     english: String,
     /// Exact cause in Korean and English, where the detail does not name it.
@@ -39,14 +41,29 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub fn new(status: StatusCode, code: &'static str, korean: impl Into<String>, english: impl Into<String>) -> Self {
+    /// The problem of a code, with the detail that the table gives it.
+    pub fn of(code: ErrorCode) -> Self {
+        Self::new(code, code.korean(), code.english())
+    }
+
+    /// A problem whose cause has a detail of its own.
+    pub fn new(code: ErrorCode, korean: impl Into<String>, english: impl Into<String>) -> Self {
+        let status = StatusCode::from_u16(code.status()).expect("the table has valid statuses");
         let (korean, english) = (korean.into(), english.into());
         Self { status, code, korean, english, reason: None, extra: Map::new(), is_token_bad: false }
     }
 
+    /// Adds a member, and puts it into the detail if the detail names it.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.extra.insert(name.into(), value.into());
+        let value = value.into();
+        for detail in [&mut self.korean, &mut self.english] {
+            if detail.contains('{') {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                *detail = detail.replace(&format!("{{{name}}}"), &text);
+            }
+        }
+        self.extra.insert(name.into(), value);
         self
     }
 
@@ -54,37 +71,27 @@ impl Problem {
         let (korean, english) = fault_sentences(fault);
         let field = field.into();
         let reason = Some(Box::new([format!("{field}: {korean}."), format!("{field} {english}.")]));
-        let problem = Self::new(
-            StatusCode::BAD_REQUEST,
-            "INVALID_INPUT",
-            "입력값이 올바르지 않습니다.",
-            "The input is not valid.",
-        );
+        let problem = Self::of(ErrorCode::InvalidInput);
         Self { reason, ..problem }.with("field", field)
     }
 
     pub fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", "그런 경로가 없습니다.", "There is no such path; see /docs.")
+        Self::of(ErrorCode::NotFound)
     }
 
     pub fn method_not_allowed() -> Self {
         let english = "This path does not take this method; see /docs.";
-        Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "METHOD_NOT_ALLOWED",
-            "이 경로에서 지원하지 않는 메서드입니다.",
-            english,
-        )
+        Self::new(ErrorCode::MethodNotAllowed, "이 경로에서 지원하지 않는 메서드입니다.", english)
     }
 
     pub fn payload_too_large(max_bytes: usize) -> Self {
         let korean = format!("요청 본문이 너무 큽니다. (최대 {max_bytes}바이트)");
         let english = format!("The body is too large; at most {max_bytes} bytes are read.");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", korean, english)
+        Self::new(ErrorCode::PayloadTooLarge, korean, english)
     }
 
     pub fn unauthenticated(english: &str) -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "인증이 필요합니다.", english)
+        Self::new(ErrorCode::Unauthenticated, "인증이 필요합니다.", english)
     }
 
     /// The caller's bearer token is not accepted.
@@ -93,34 +100,23 @@ impl Problem {
     }
 
     pub fn forbidden() -> Self {
-        Self::new(
-            StatusCode::FORBIDDEN,
-            "FORBIDDEN",
-            "권한이 없습니다.",
-            "The resource belongs to another user, or the operation needs an admin.",
-        )
+        Self::of(ErrorCode::Forbidden)
     }
 
     pub fn forwarded() -> Self {
         let english = "Without auth the server answers only direct HTTP/1.1 requests from this machine whose Host is a \
             loopback name like localhost; set auth.jwt_secret or auth.jwt_public_key_file to serve others.";
         let korean = "인증이 꺼져 있으면 이 컴퓨터에서 localhost 같은 이름으로 직접 보낸 HTTP/1.1 요청만 받습니다.";
-        Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", korean, english)
+        Self::new(ErrorCode::Forbidden, korean, english)
     }
 
     pub fn too_slow() -> Self {
         let english = "The request took too long to arrive.";
-        Self::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "요청을 제때 받지 못했습니다.", english)
+        Self::new(ErrorCode::RequestTimeout, "요청을 제때 받지 못했습니다.", english)
     }
 
     pub fn overloaded() -> Self {
-        Self::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "OVERLOADED",
-            "요청이 많아 잠시 후 다시 시도해 주세요.",
-            "Too many requests are waiting; try again shortly.",
-        )
-        .with("retryAfterMs", 1_000)
+        Self::of(ErrorCode::Overloaded).with("retryAfterMs", 1_000)
     }
 
     /// Idempotency records of a caller have reached their quota.
@@ -134,8 +130,7 @@ impl Problem {
             "The idempotency records of this caller have reached their quota of {bytes_max} bytes. Try again in \
              {hours} h, send the request without Idempotency-Key, or send smaller ones."
         );
-        Self::new(StatusCode::TOO_MANY_REQUESTS, "OVERLOADED", korean, english)
-            .with("retryAfterMs", wait.as_millis() as u64)
+        Self::new(ErrorCode::Overloaded, korean, english).with("retryAfterMs", wait.as_millis() as u64)
     }
 
     /// Part of a batch is carried out under its idempotency key, and the rest is not.
@@ -143,28 +138,22 @@ impl Problem {
         let korean = "일괄 요청의 일부만 처리되었습니다. 같은 Idempotency-Key로 다시 보내면 나머지를 처리하고 전체 결과를 답합니다.";
         let english = "Part of the batch is carried out. Repeat the request with the same Idempotency-Key: the rest is carried \
             out and the answer covers all lines.";
-        let (status, code) = match refused {
-            Refused::Overloaded | Refused::LockTimeout => (StatusCode::TOO_MANY_REQUESTS, "OVERLOADED"),
-            _ => (StatusCode::SERVICE_UNAVAILABLE, "STORE_UNAVAILABLE"),
+        let code = match refused {
+            Refused::Overloaded | Refused::LockTimeout => ErrorCode::Overloaded,
+            _ => ErrorCode::StoreUnavailable,
         };
-        Self::new(status, code, korean, english).with("retryAfterMs", 1_000)
+        Self::new(code, korean, english).with("retryAfterMs", 1_000)
     }
 
     pub fn store_unavailable(english: &str) -> Self {
-        Self::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "STORE_UNAVAILABLE",
-            "저장소에 연결할 수 없습니다. 잠시 후 다시 시도해 주세요.",
-            english,
-        )
-        .with("retryAfterMs", 1_000)
+        Self::new(ErrorCode::StoreUnavailable, "저장소에 연결할 수 없습니다. 잠시 후 다시 시도해 주세요.", english)
+            .with("retryAfterMs", 1_000)
     }
 
     /// The process that runs this service is unavailable.
     pub fn service_unavailable(service: &'static str, english: &str) -> Self {
         Self::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "SERVICE_UNAVAILABLE",
+            ErrorCode::ServiceUnavailable,
             "담당 서비스가 응답하지 않습니다. 잠시 후 다시 시도해 주세요.",
             english,
         )
@@ -175,8 +164,7 @@ impl Problem {
     /// The server has `server.connections_max` connections.
     pub fn too_many_connections() -> Self {
         Self::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "SERVICE_UNAVAILABLE",
+            ErrorCode::ServiceUnavailable,
             "서버의 연결이 모두 사용 중입니다. 잠시 후 다시 시도해 주세요.",
             "All connections of the server are in use; nothing was changed. Try again shortly.",
         )
@@ -184,12 +172,7 @@ impl Problem {
     }
 
     pub fn internal() -> Self {
-        Self::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "INTERNAL_SERVER_ERROR",
-            "서버 내부 오류가 발생했습니다.",
-            "Internal error; nothing was changed. The server log has the details under this requestId.",
-        )
+        Self::of(ErrorCode::InternalServerError)
     }
 
     /// Returns the detail in a language.
@@ -213,10 +196,10 @@ impl Problem {
     pub fn to_json(&self, language: Language) -> Map<String, Value> {
         let mut members = Map::new();
         members.insert("type".into(), format!("/docs#{}", self.code).into());
-        members.insert("title".into(), title(self.code).into());
+        members.insert("title".into(), self.code.title().into());
         members.insert("status".into(), self.status.as_u16().into());
         members.insert("detail".into(), self.detail(language).into());
-        members.insert("code".into(), self.code.into());
+        members.insert("code".into(), self.code.as_str().into());
         members.extend(self.reason(language).map(|reason| ("reason".into(), reason.into())));
         members.extend(self.extra.clone());
         members
@@ -264,12 +247,7 @@ impl From<Refused> for Problem {
         match refused {
             Refused::Rejected(rejection) => Self::from(&rejection),
             Refused::Overloaded => Self::overloaded(),
-            Refused::LockTimeout => Self::new(
-                StatusCode::CONFLICT,
-                "LOCK_TIMEOUT",
-                "요청이 몰려 처리하지 못했습니다. 다시 시도해 주세요.",
-                "The command waited too long for its turn; nothing was changed. Try again.",
-            ),
+            Refused::LockTimeout => Self::of(ErrorCode::LockTimeout),
             Refused::StoreUnavailable(_) => Self::store_unavailable("The store is unavailable; nothing was changed."),
             Refused::OutcomeUnknown => Self::store_unavailable(
                 "The store did not answer in time; the command may or may not have been carried out. Retry with \
@@ -286,6 +264,12 @@ impl From<holdfast_engine::StoreError> for Problem {
     }
 }
 
+impl From<InvalidField> for Problem {
+    fn from(InvalidField { field, fault }: InvalidField) -> Self {
+        Self::invalid(field, &fault)
+    }
+}
+
 impl From<Rejection> for Problem {
     fn from(rejection: Rejection) -> Self {
         Self::from(&rejection)
@@ -294,26 +278,13 @@ impl From<Rejection> for Problem {
 
 impl From<&Rejection> for Problem {
     fn from(rejection: &Rejection) -> Self {
-        use StatusCode as S;
         match rejection {
             Rejection::InvalidInput { field, fault } => Self::invalid(*field, fault),
             Rejection::Forbidden => Self::forbidden(),
-            Rejection::IdempotencyKeyReused => Self::new(
-                S::UNPROCESSABLE_ENTITY,
-                "IDEMPOTENCY_KEY_REUSED",
-                "같은 멱등 키가 다른 요청에 이미 사용되었습니다.",
-                "This idempotency key was used for another request; take a new one.",
-            ),
-            Rejection::TooManyHolds { max } => Self::new(
-                S::TOO_MANY_REQUESTS,
-                "TOO_MANY_HOLDS",
-                format!("한 사용자는 동시에 최대 {max}개까지 잡아 둘 수 있습니다."),
-                format!("One user may have at most {max} live holds of a kind; confirm or release some first."),
-            )
-            .with("max", *max),
+            Rejection::IdempotencyKeyReused => Self::of(ErrorCode::IdempotencyKeyReused),
+            Rejection::TooManyHolds { max } => Self::of(ErrorCode::TooManyHolds).with("max", *max),
             Rejection::HoldsSuspended { until } => Self::new(
-                S::SERVICE_UNAVAILABLE,
-                "STORE_UNAVAILABLE",
+                ErrorCode::StoreUnavailable,
                 "일부 임시 예약 정보가 유실되어 새 예약을 잠시 받지 않습니다.",
                 "Some holds were lost; new ones are taken again from the time in `until`.",
             )
@@ -328,13 +299,6 @@ impl From<&Rejection> for Problem {
             Rejection::Webhook(rejection) => webhook::problem(rejection),
         }
     }
-}
-
-/// Converts a code to words: `ROOM_NOT_AVAILABLE` is titled "Room not available".
-fn title(code: &str) -> String {
-    let words = code.replace('_', " ").to_lowercase();
-    let mut chars = words.chars();
-    chars.next().map(|first| first.to_ascii_uppercase().to_string() + chars.as_str()).unwrap_or_default()
 }
 
 fn fault_sentences(fault: &Fault) -> (String, String) {

@@ -2,6 +2,8 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use holdfast_api::params::{IdempotencyHeader, UserHeader, UserQuery};
+use holdfast_api::shop::{CartItemBody, CartView, Data};
 use holdfast_core::shop::ProductOptionId;
 use holdfast_core::shop::cart::{self, PutCartItem};
 use http::StatusCode;
@@ -11,8 +13,6 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, id};
-use crate::wire::params::{IdempotencyHeader, UserHeader, UserQuery};
-use crate::wire::shop::{CartItemBody, CartView, Data};
 
 /// Sets the quantity of a product option in the cart; 0 removes it.
 #[utoipa::path(put, path = "/api/cart/items", tag = "shop", request_body = CartItemBody,

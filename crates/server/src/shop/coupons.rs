@@ -2,6 +2,8 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use holdfast_api::params::{CouponPath, IdempotencyHeader, UserHeader};
+use holdfast_api::shop::{CouponView, Data, NamedUserBody, NewCouponBody};
 use holdfast_core::shop::coupon::{CreateCoupon, IssueCoupon};
 use holdfast_core::shop::{CouponCode, Discount};
 use holdfast_core::{Fault, Rejection, ShopRejection, Timestamp};
@@ -12,8 +14,6 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, parse_time};
-use crate::wire::params::{CouponPath, IdempotencyHeader, UserHeader};
-use crate::wire::shop::{CouponView, Data, NamedUserBody, NewCouponBody};
 
 /// Creates a coupon. Admins only.
 #[utoipa::path(post, path = "/api/coupons", tag = "shop", request_body = NewCouponBody,

@@ -8,11 +8,11 @@ pub mod reservations;
 pub mod users;
 
 use axum::response::{IntoResponse, Response};
+use holdfast_api::shop::Data;
 use http::StatusCode;
 use serde::Serialize;
 
 use crate::app::Reply;
-use crate::wire::shop::Data;
 
 /// Wraps a successful response in `data`.
 fn reply(status: StatusCode, data: impl Serialize) -> Reply {

@@ -2,6 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use holdfast_api::list::List;
+use holdfast_api::params::{IdempotencyHeader, ListParams, OrderPath, UserHeader, UserQuery};
+use holdfast_api::shop::{Data, OrderView, PaymentBody};
 use holdfast_core::shop::order::{self, CancelOrder};
 use holdfast_core::shop::payment::PayOrder;
 use holdfast_core::shop::{CouponCode, InventoryReservationId, Order, OrderId};
@@ -11,10 +14,7 @@ use super::{ok, reply};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, id, parse_id};
-use crate::wire::list::{List, page};
-use crate::wire::params::{IdempotencyHeader, ListParams, OrderPath, UserHeader, UserQuery};
-use crate::wire::shop::{Data, OrderView, PaymentBody};
+use crate::request::{Mutation, Params, id, page, parse_id};
 
 /// Pays for the live reservation, at its prices. Stock, balance, coupon and cart change atomically.
 #[utoipa::path(post, path = "/api/order", tag = "shop", request_body = Option<PaymentBody>,

@@ -2,6 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use holdfast_api::list::List;
+use holdfast_api::params::{IdempotencyHeader, ListParams, ProductOptionPath, ProductPath};
+use holdfast_api::shop::{Data, NewProductBody, OptionChangeBody, OptionView, ProductView};
 use holdfast_core::Fault;
 use holdfast_core::shop::product::{self, CreateProduct, OptionDraft};
 use holdfast_core::shop::stock::{self, ChangeOption, StockChange};
@@ -12,10 +15,7 @@ use super::{ok, reply};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, parse_id};
-use crate::wire::list::{List, page};
-use crate::wire::params::{IdempotencyHeader, ListParams, ProductOptionPath, ProductPath};
-use crate::wire::shop::{Data, NewProductBody, OptionChangeBody, OptionView, ProductView};
+use crate::request::{Mutation, Params, page, parse_id};
 
 /// Creates a product. Admins only.
 #[utoipa::path(post, path = "/api/products", tag = "shop", request_body = NewProductBody,

@@ -2,6 +2,8 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use holdfast_api::params::{IdempotencyHeader, ReserveQuery, UserHeader, UserQuery};
+use holdfast_api::shop::{Data, LiveReservationView, NamedUserBody, ReservationsView};
 use holdfast_core::Fault;
 use holdfast_core::shop::reservation::{self, ReleaseOrder, ReserveOrder};
 use http::StatusCode;
@@ -11,8 +13,6 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params};
-use crate::wire::params::{IdempotencyHeader, ReserveQuery, UserHeader, UserQuery};
-use crate::wire::shop::{Data, LiveReservationView, NamedUserBody, ReservationsView};
 
 /// Reserves all items of the cart, at current prices. With `replace=true`, replaces a live reservation.
 #[utoipa::path(post, path = "/api/order/reserve", tag = "shop", request_body = NamedUserBody,

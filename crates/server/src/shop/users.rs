@@ -2,6 +2,8 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use holdfast_api::params::{IdempotencyHeader, UserHeader, UserPath};
+use holdfast_api::shop::{BalanceBody, Data, NewUserBody, UserView};
 use holdfast_core::id::UserId;
 use holdfast_core::shop::user::{self, AddBalance, CreateUser};
 use http::StatusCode;
@@ -11,8 +13,6 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
-use crate::wire::params::{IdempotencyHeader, UserHeader, UserPath};
-use crate::wire::shop::{BalanceBody, Data, NewUserBody, UserView};
 
 /// Creates an account. Admins only.
 #[utoipa::path(post, path = "/api/users", tag = "shop", request_body = NewUserBody,

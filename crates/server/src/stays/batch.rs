@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
+use holdfast_api::stay::StayHoldView;
 use holdfast_core::idempotency::{IdempotencyRecordId, KeepAnswer};
 use holdfast_core::stay::StayHold;
 use holdfast_core::stay::hold::{PlaceStayHold, PlaceStayHolds};
@@ -23,7 +24,6 @@ use crate::app::{App, REPLAYED, Reply};
 use crate::caller::Caller;
 use crate::problem::{Language, Problem};
 use crate::request::{Mutation, parse};
-use crate::wire::stay::StayHoldView;
 
 /// Time after which no further command starts.
 const BEGIN_WITHIN: Duration = Duration::from_secs(3);

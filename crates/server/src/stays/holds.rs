@@ -2,6 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::params::{HoldPath, IdempotencyHeader, UserHeader, UserQuery};
+use holdfast_api::parse::parse_date;
+use holdfast_api::stay::{NewHoldBody, StayHoldView, StayReservationView};
 use holdfast_core::Fault;
 use holdfast_core::stay::hold::{self, CancelStayHold, ConfirmStayHold, PlaceStayHold};
 use holdfast_core::stay::{ClientHoldKey, RoomTypeId};
@@ -15,9 +18,7 @@ use super::batch;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, hold_id, id, parse_date};
-use crate::wire::params::{HoldPath, IdempotencyHeader, UserHeader, UserQuery};
-use crate::wire::stay::{NewHoldBody, StayHoldView, StayReservationView};
+use crate::request::{Mutation, Params, hold_id, id};
 
 /// Maximum number of holds per batch.
 pub const BATCH_HOLDS_MAX: usize = 8_192;

@@ -2,6 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::list::List;
+use holdfast_api::params::{IdempotencyHeader, ListParams, ReservationPath, ReservationQuery, UserHeader, UserQuery};
+use holdfast_api::stay::StayReservationView;
 use holdfast_core::Fault;
 use holdfast_core::schema::stay::StayReservationFilter;
 use holdfast_core::stay::reservation::{self, CancelStayReservation};
@@ -11,10 +14,7 @@ use http::StatusCode;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, optional_id, parse_id};
-use crate::wire::list::{List, page};
-use crate::wire::params::{IdempotencyHeader, ListParams, ReservationPath, ReservationQuery, UserHeader, UserQuery};
-use crate::wire::stay::StayReservationView;
+use crate::request::{Mutation, Params, optional_id, page, parse_id};
 
 /// Returns a reservation.
 #[utoipa::path(get, path = "/v1/reservations/{id}", tag = "stays",

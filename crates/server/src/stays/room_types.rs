@@ -2,6 +2,12 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::list::List;
+use holdfast_api::params::{AvailabilityQuery, IdempotencyHeader, ListParams, RoomTypePath};
+use holdfast_api::parse::{parse_date, required_date};
+use holdfast_api::stay::{
+    AvailabilityView, NewRoomTypeBody, NightRangeBody, NightsClosedView, RoomTypeChangeBody, RoomTypeView,
+};
 use holdfast_core::stay::availability::availability;
 use holdfast_core::stay::room_type::{self, ChangeRoomType, CreateRoomType, RoomTypeDraft, SetNightsClosed};
 use holdfast_core::stay::{RoomType, RoomTypeId};
@@ -10,12 +16,7 @@ use http::StatusCode;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, parse_date, parse_id, required_date};
-use crate::wire::list::{List, page};
-use crate::wire::params::{AvailabilityQuery, IdempotencyHeader, ListParams, RoomTypePath};
-use crate::wire::stay::{
-    AvailabilityView, NewRoomTypeBody, NightRangeBody, NightsClosedView, RoomTypeChangeBody, RoomTypeView,
-};
+use crate::request::{Mutation, Params, page, parse_id};
 
 /// Creates a room type. Admins only.
 #[utoipa::path(post, path = "/v1/room-types", tag = "stays", request_body = NewRoomTypeBody,

@@ -4,6 +4,11 @@ use std::time::{Duration, Instant};
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::list::List;
+use holdfast_api::params::{
+    BookingPath, BookingQuery, IdempotencyHeader, ListParams, PreferHeader, UserHeader, UserQuery,
+};
+use holdfast_api::tee::{BookingView, CancelBody, NewBookingBody, NotificationView, RefundView};
 use holdfast_core::id::UserId;
 use holdfast_core::schema::tee;
 use holdfast_core::tee::attendance::{CompleteBooking, NoShowBooking};
@@ -20,12 +25,7 @@ use super::log;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, id, parse_id};
-use crate::wire::list::{List, page};
-use crate::wire::params::{
-    BookingPath, BookingQuery, IdempotencyHeader, ListParams, PreferHeader, UserHeader, UserQuery,
-};
-use crate::wire::tee::{BookingView, CancelBody, NewBookingBody, NotificationView, RefundView};
+use crate::request::{Mutation, Params, id, page, parse_id};
 
 /// Maximum time that a request waits until a booking is settled.
 const WAIT_MAX: Duration = Duration::from_secs(4);
@@ -105,7 +105,7 @@ async fn settled(app: &App, id: BookingId, within: Duration) -> Option<Booking> 
                 Err(problem) if problem.status == StatusCode::SERVICE_UNAVAILABLE => {
                     tracing::debug!(
                         bookingId = id.get(),
-                        code = problem.code,
+                        code = problem.code.as_str(),
                         "a booking could not be read; the read is repeated"
                     );
                 }

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::list::List;
+use holdfast_api::params::{CoursePath, DateQuery, IdempotencyHeader, ListParams, TeeSlotPath};
+use holdfast_api::parse::{parse_date, required_date};
+use holdfast_api::tee::{CloseBody, CourseView, NewCourseBody, NewSlotBody, NewSlotsBody, SlotView};
 use holdfast_core::Fault;
 use holdfast_core::tee::course::CreateCourse;
 use holdfast_core::tee::slot::{self, CloseSlot, CreateSlots, ReopenSlot, SlotDraft};
@@ -14,10 +18,7 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::forward;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, parse_date, parse_id, required_date};
-use crate::wire::list::{List, page};
-use crate::wire::params::{CoursePath, DateQuery, IdempotencyHeader, ListParams, TeeSlotPath};
-use crate::wire::tee::{CloseBody, CourseView, NewCourseBody, NewSlotBody, NewSlotsBody, SlotView};
+use crate::request::{Mutation, Params, page, parse_id};
 
 /// Maximum time that the answer waits until the booking service knows new slots, so that they can be booked at once.
 const KNOWN_WITHIN: Duration = Duration::from_secs(3);

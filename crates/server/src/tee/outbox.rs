@@ -4,6 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::ids::OutboxEventId;
+use holdfast_api::list::{List, Page};
+use holdfast_api::params::{IdempotencyHeader, ListParams, OutboxEventPath, OutboxQuery, ServiceQuery};
 use holdfast_core::Fault;
 use holdfast_core::id::ID_MAX;
 use holdfast_core::relay::{FailedPublication, FailedPublicationId, Partition, RetryEvent};
@@ -18,11 +21,8 @@ use super::services::address;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, parse_id};
+use crate::request::{Mutation, Params, page, parse_id};
 use crate::roles::Role;
-use crate::wire::ids::OutboxEventId;
-use crate::wire::list::{List, Page, page};
-use crate::wire::params::{IdempotencyHeader, ListParams, OutboxEventPath, OutboxQuery, ServiceQuery};
 
 /// Maximum number of events scanned for one page.
 const SCANNED_MAX: usize = 10_000;

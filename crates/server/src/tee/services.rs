@@ -110,7 +110,7 @@ pub async fn sweep(app: App, every: Duration) {
         }
         if let Err(error) = time_out_all(&app).await {
             tracing::warn!(
-                code = error.code,
+                code = error.code.as_str(),
                 "[SagaScheduler] overdue bookings could not be read; the sweep is repeated"
             );
         }

@@ -2,6 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::list::List;
+use holdfast_api::params::{EventPath, IdempotencyHeader, ListParams};
+use holdfast_api::ticket::{EventChangeBody, EventView, NewEventBody};
 use holdfast_core::ticket::event::{self, ChangeEvent, CreateEvent, EventDraft};
 use holdfast_core::ticket::plan::SeatDraft;
 use holdfast_core::ticket::{EventId, TicketEvent};
@@ -13,10 +16,7 @@ use super::queue_gate::settings_changed;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, parse_time};
-use crate::wire::list::{List, page};
-use crate::wire::params::{EventPath, IdempotencyHeader, ListParams};
-use crate::wire::ticket::{EventChangeBody, EventView, NewEventBody};
+use crate::request::{Mutation, Params, page, parse_time};
 
 /// Creates an event with all its seats. Admins only.
 #[utoipa::path(post, path = "/v1/events", tag = "tickets", request_body = NewEventBody,

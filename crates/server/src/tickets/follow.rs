@@ -7,6 +7,8 @@ use axum::extract::{Path, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use holdfast_api::params::{EventPath, UserHeader, UserQuery};
+use holdfast_api::queue::PlaceView;
 use holdfast_core::id::UserId;
 use holdfast_core::ticket::EventId;
 use holdfast_waiting_room::Change;
@@ -22,8 +24,6 @@ use crate::caller::Caller;
 use crate::problem::{Language, Problem};
 use crate::request::Params;
 use crate::stream::over;
-use crate::wire::params::{EventPath, UserHeader, UserQuery};
-use crate::wire::queue::PlaceView;
 
 /// Minimum interval between reads of the position, however fast the queue moves.
 const READ_EVERY_MIN: Duration = Duration::from_millis(500);

@@ -2,6 +2,8 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::params::{IdempotencyHeader, SeatHoldPath, UserHeader, UserQuery};
+use holdfast_api::ticket::{SeatHoldView, SeatReservationView};
 use holdfast_core::ticket::hold::{self, CancelSeatHold, ConfirmSeatHold};
 use http::StatusCode;
 
@@ -10,8 +12,6 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, hold_id};
-use crate::wire::params::{IdempotencyHeader, SeatHoldPath, UserHeader, UserQuery};
-use crate::wire::ticket::{SeatHoldView, SeatReservationView};
 
 /// Returns a hold, even after it has ended.
 #[utoipa::path(get, path = "/v1/seat-holds/{holdId}", tag = "tickets",

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::params::{EventPath, IdempotencyHeader, UserHeader, UserQuery};
+use holdfast_api::queue::{EntryView, PlaceView, StatsView};
+use holdfast_api::ticket::EventView;
 use holdfast_core::id::UserId;
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::ticket::EventId;
@@ -19,9 +22,7 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params};
-use crate::wire::params::{EventPath, IdempotencyHeader, UserHeader, UserQuery};
-use crate::wire::queue::{EntryView, PlaceView, StatsView};
-use crate::wire::ticket::EventView;
+use crate::wire;
 
 /// Maximum number of retries to publish an admission: about a minute in all.
 const ANNOUNCE_RETRIES_MAX: u32 = 15;
@@ -29,7 +30,7 @@ const ANNOUNCE_RETRIES_MAX: u32 = 15;
 const ANNOUNCE_RETRY_AFTER: Duration = Duration::from_millis(500);
 
 /// Joins the queue at its end. A user who is in the queue keeps the position.
-#[utoipa::path(post, path = "/v1/events/{id}/queue", tag = "queue", request_body = crate::wire::queue::QueueBody,
+#[utoipa::path(post, path = "/v1/events/{id}/queue", tag = "queue", request_body = holdfast_api::queue::QueueBody,
     params(EventPath, UserHeader, IdempotencyHeader),
     responses((status = 201, body = PlaceView), (status = 200, body = PlaceView, description = "The same place as before."),
         (status = 404, description = "`EVENT_NOT_FOUND`"), (status = 409, description = "`QUEUE_DISABLED`"),
@@ -46,7 +47,7 @@ pub async fn join(
         let joined = app.room().join(queue_gate.room, &queue_gate.settings, user).await?;
         app.stream().activity().changed("queue.join");
         let status = if joined.new { StatusCode::CREATED } else { StatusCode::OK };
-        Ok(Reply::json(status, &PlaceView::new(&joined.view, queue_gate.event.remaining)))
+        Ok(Reply::json(status, &wire::queue::place(&joined.view, queue_gate.event.remaining)))
     });
     joined.await.map(not_stored)
 }
@@ -68,7 +69,7 @@ pub async fn poll(
 }
 
 /// Enters, if it is the user's turn.
-#[utoipa::path(post, path = "/v1/events/{id}/queue/enter", tag = "queue", request_body = crate::wire::queue::QueueBody,
+#[utoipa::path(post, path = "/v1/events/{id}/queue/enter", tag = "queue", request_body = holdfast_api::queue::QueueBody,
     params(EventPath, UserHeader, IdempotencyHeader),
     responses((status = 200, body = EntryView), (status = 404, description = "`EVENT_NOT_FOUND`, `NOT_IN_QUEUE`"),
         (status = 409, description = "`NOT_YOUR_TURN` with `rank`, `QUEUE_DISABLED`")))]
@@ -83,7 +84,7 @@ pub async fn enter(
         let queue_gate = gate_with_queue(&app, id).await?;
         let entered = app.room().enter(queue_gate.room, &queue_gate.settings, user).await??;
         announce(&app, id, user, &entered.entry).await;
-        Ok(Reply::json(StatusCode::OK, &EntryView::new(&entered.entry)))
+        Ok(Reply::json(StatusCode::OK, &wire::queue::entry(&entered.entry)))
     });
     entered.await.map(not_stored)
 }
@@ -150,14 +151,14 @@ pub async fn stats(
     caller.must_be_admin(app.auth())?;
     let queue_gate = gate_with_queue(&app, event_id(&id)?).await?;
     let stats = app.room().stats(queue_gate.room, &queue_gate.settings).await?;
-    Ok(not_stored(Reply::json(StatusCode::OK, &StatsView::new(&stats)).into_response()))
+    Ok(not_stored(Reply::json(StatusCode::OK, &wire::queue::stats(&stats)).into_response()))
 }
 
 /// Polls the queue for a user, and returns the position.
 pub(super) async fn place(app: &App, id: EventId, user: UserId) -> Result<PlaceView, Problem> {
     let queue_gate = gate_with_queue(app, id).await?;
     let view = app.room().poll(queue_gate.room, &queue_gate.settings, user).await??;
-    Ok(PlaceView::new(&view, queue_gate.event.remaining))
+    Ok(wire::queue::place(&view, queue_gate.event.remaining))
 }
 
 async fn set_paused(

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::response::Response;
+use holdfast_api::ticket::SeatReservationView;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
 use holdfast_core::ticket::event::{self, EventView};
@@ -18,7 +19,6 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::Mutation;
-use crate::wire::ticket::SeatReservationView;
 
 /// Lifetime of a cached event view; it ends earlier when this server commits a batch, or when a hold ends by time. The waiting
 /// room ignores settings of an older revision than it has seen, so at worst a seat count misses what another server
@@ -115,7 +115,7 @@ pub(crate) async fn settings_changed(app: &App, id: EventId) {
         Ok::<(), Problem>(())
     };
     if let Err(problem) = configured.await {
-        tracing::warn!(event = %id, code = problem.code, "event settings could not be applied to the waiting room; the next call applies them");
+        tracing::warn!(event = %id, code = problem.code.as_str(), "event settings could not be applied to the waiting room; the next call applies them");
     }
 }
 
@@ -169,7 +169,7 @@ impl SpentEntry {
             Ok::<(), Problem>(())
         };
         if let Err(problem) = given_back.await {
-            tracing::warn!(event = %id, %user, code = problem.code, "a queue entry could not be released; it expires");
+            tracing::warn!(event = %id, %user, code = problem.code.as_str(), "a queue entry could not be released; it expires");
         }
     }
 }

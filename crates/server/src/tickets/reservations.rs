@@ -2,6 +2,11 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::list::List;
+use holdfast_api::params::{
+    IdempotencyHeader, ListParams, SeatReservationPath, SeatReservationQuery, UserHeader, UserQuery,
+};
+use holdfast_api::ticket::SeatReservationView;
 use holdfast_core::ticket::reservation::{self, CancelSeatReservation};
 use holdfast_core::ticket::{EventId, SeatReservation, SeatReservationId};
 use http::StatusCode;
@@ -9,12 +14,7 @@ use http::StatusCode;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, optional_id, parse_id};
-use crate::wire::list::{List, page};
-use crate::wire::params::{
-    IdempotencyHeader, ListParams, SeatReservationPath, SeatReservationQuery, UserHeader, UserQuery,
-};
-use crate::wire::ticket::SeatReservationView;
+use crate::request::{Mutation, Params, optional_id, page, parse_id};
 
 /// Returns a reservation.
 #[utoipa::path(get, path = "/v1/seat-reservations/{id}", tag = "tickets",

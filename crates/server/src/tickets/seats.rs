@@ -2,6 +2,8 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::params::{EventPath, IdempotencyHeader, UserHeader};
+use holdfast_api::ticket::{BestSeatsBody, SeatHoldView, SeatReservationView, SeatView, SeatsBody};
 use holdfast_core::Fault;
 use holdfast_core::id::ID_MAX;
 use holdfast_core::ticket::place::{HoldBest, HoldSeats};
@@ -15,8 +17,6 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::Mutation;
-use crate::wire::params::{EventPath, IdempotencyHeader, UserHeader};
-use crate::wire::ticket::{BestSeatsBody, SeatHoldView, SeatReservationView, SeatView, SeatsBody};
 
 /// Lists all seats of an event with their state. Needs no queue entry.
 #[utoipa::path(get, path = "/v1/events/{id}/seats", tag = "tickets",

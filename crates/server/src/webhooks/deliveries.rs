@@ -2,6 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::list::List;
+use holdfast_api::params::{DeliveryPath, DeliveryQuery, IdempotencyHeader, ListParams, WebhookPath};
+use holdfast_api::webhook::DeliveryView;
 use holdfast_core::Fault;
 use holdfast_core::schema::webhook;
 use holdfast_core::webhook::delivery::RetryDelivery;
@@ -12,10 +15,7 @@ use super::subscriptions::webhook_id;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, parse_id};
-use crate::wire::list::{List, page};
-use crate::wire::params::{DeliveryPath, DeliveryQuery, IdempotencyHeader, ListParams, WebhookPath};
-use crate::wire::webhook::DeliveryView;
+use crate::request::{Mutation, Params, page, parse_id};
 
 /// Lists the deliveries of a webhook, sent and pending. Admins only.
 #[utoipa::path(get, path = "/v1/webhooks/{id}/deliveries", tag = "webhooks",

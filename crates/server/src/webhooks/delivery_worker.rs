@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use holdfast_api::webhook::message_id;
 use holdfast_core::Timestamp;
 use holdfast_core::id::ID_MAX;
 use holdfast_core::schema::webhook;
@@ -22,7 +23,6 @@ use crate::app::App;
 use crate::config::WebhookConfig;
 use crate::problem::{Language, Problem};
 use crate::wire::event::cloud_event;
-use crate::wire::webhook::message_id;
 
 /// Lease of a claim beyond the maximum time of an attempt.
 const CLAIM_SLACK: Duration = Duration::from_secs(10);

@@ -2,6 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_api::list::List;
+use holdfast_api::params::{IdempotencyHeader, ListParams, WebhookPath};
+use holdfast_api::webhook::{NewSecretBody, NewWebhookBody, WebhookView};
 use holdfast_core::webhook::subscription::{self, CreateWebhook, DeleteWebhook, EnableWebhook, RotateSecret};
 use holdfast_core::webhook::{EventTypes, Webhook, WebhookId};
 use holdfast_core::{Fault, Timestamp};
@@ -12,11 +15,8 @@ use super::target::Target;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, parse_id};
+use crate::request::{Mutation, Params, page, parse_id};
 use crate::wire::event::{DURABLE_TYPES, EPHEMERAL_TYPES};
-use crate::wire::list::{List, page};
-use crate::wire::params::{IdempotencyHeader, ListParams, WebhookPath};
-use crate::wire::webhook::{NewSecretBody, NewWebhookBody, WebhookView};
 
 /// Subscribes a URL to events. The secret is shown in this answer only. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks", tag = "webhooks", request_body = NewWebhookBody,

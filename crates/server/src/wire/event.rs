@@ -1,16 +1,15 @@
 //! Events as `CloudEvents` 1.0.
 
+use holdfast_api::calendar::lock::{BlockedView, LockView, RoomReservationView};
+use holdfast_api::queue::AdmissionView;
+use holdfast_api::shop::{OrderView, ReservationEventView};
+use holdfast_api::stay::{StayHoldView, StayReservationView};
+use holdfast_api::ticket::{SeatHoldView, SeatReservationView};
 use holdfast_core::tee::Subject;
 use holdfast_core::{Event, Timestamp};
 use holdfast_engine::Trace;
 use serde::Serialize;
 use serde_json::value::RawValue;
-
-use super::calendar::lock::{BlockedView, LockView, RoomReservationView};
-use super::queue::AdmissionView;
-use super::shop::{OrderView, ReservationEventView};
-use super::stay::{StayHoldView, StayReservationView};
-use super::ticket::{SeatHoldView, SeatReservationView};
 
 /// Types of durable events that are published outside the services.
 pub const DURABLE_TYPES: &[&str] = &[

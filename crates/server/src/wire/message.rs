@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use holdfast_api::tee::BookingView;
 use holdfast_core::Timestamp;
 use holdfast_core::id::{ID_MAX, UserId};
 use holdfast_core::money::{Currency, PRICE_MAX};
@@ -11,8 +12,6 @@ use holdfast_core::tee::{
     REASON_CHARS_MAX, SLOT_PLAYERS_MAX, SlotSnapshot, Subject, TeeSlotId,
 };
 use serde::{Deserialize, Serialize};
-
-use super::tee::BookingView;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

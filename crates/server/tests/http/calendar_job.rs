@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use holdfast_client::RoomReservationStatus;
 use holdfast_core::time::Span;
 use holdfast_testkit::{Place, Profile, profiles};
 use serde_json::json;
@@ -152,7 +153,7 @@ async fn old_slots_are_purged_reservations_stay(profile: Profile) {
             .await;
             assert_eq!(app.times_on(room, day(4)).await.len(), 3, "two days are kept");
             let kept = app.guest(1).room_reservation(reservation).await.unwrap();
-            assert_eq!((kept.status.as_str(), kept.total_price), ("RESERVED", 10_000));
+            assert_eq!((kept.status, kept.total_price), (RoomReservationStatus::Reserved, 10_000));
             let stats =
                 app.send("GET", &format!("/v1/rooms/{room}/stats?from={}&to={}", day(0), day(3)), &[], "").await;
             assert_eq!((&stats.json["totalSlots"], &stats.json["revenue"]), (&json!(0), &json!(10_000)));

@@ -1,6 +1,7 @@
 //! Locks on slots: locking, confirming, releasing, cancelling.
 
 use holdfast_client::SlotStatus::{Available, Locked, Reserved};
+use holdfast_client::{LockStatus, RoomReservationStatus};
 use holdfast_core::time::Span;
 use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
@@ -20,22 +21,22 @@ async fn lock_is_confirmed_and_cancel_frees_slots(profile: Profile) {
         assert_eq!(made.json["expiresAt"], json!("2027-03-01T03:05:00.000Z"));
         let guest = app.guest(7);
         let id = made.json["lockId"].as_str().unwrap().parse().unwrap();
-        assert_eq!(guest.lock(id).await.unwrap().status, "LOCKED");
+        assert_eq!(guest.lock(id).await.unwrap().status, LockStatus::Locked);
         assert_eq!(app.statuses_on(room, day(1)).await, [Locked, Locked, Available]);
 
         let reservation = guest.confirm_lock(id).await.unwrap();
-        assert_eq!((reservation.status.as_str(), reservation.total_price), ("RESERVED", 20_000));
+        assert_eq!((reservation.status, reservation.total_price), (RoomReservationStatus::Reserved, 20_000));
         assert_eq!((reservation.room_id, reservation.user_id, reservation.slots.len()), (room, 7, 2));
         assert_eq!(app.statuses_on(room, day(1)).await, [Reserved, Reserved, Available]);
         let lock = guest.lock(id).await.unwrap();
-        assert_eq!((lock.status.as_str(), lock.reservation_id), ("CONFIRMED", Some(reservation.reservation_id)));
+        assert_eq!((lock.status, lock.reservation_id), (LockStatus::Confirmed, Some(reservation.reservation_id)));
         assert_eq!(guest.room_reservation(reservation.reservation_id).await.unwrap(), reservation);
         let again = problem(guest.confirm_lock(id).await);
         assert_eq!((again.status, again.code.as_str()), (409, "SLOT_NOT_LOCKED"));
         assert_eq!(again.extra["reservationId"], json!(reservation.reservation_id));
 
         let cancelled = guest.cancel_room_reservation(reservation.reservation_id).await.unwrap();
-        assert_eq!(cancelled.status, "CANCELLED");
+        assert_eq!(cancelled.status, RoomReservationStatus::Cancelled);
         assert!(cancelled.cancelled_at.is_some());
         assert_eq!(app.statuses_on(room, day(1)).await, [Available; 3]);
         let again = code(guest.cancel_room_reservation(reservation.reservation_id).await);
@@ -62,7 +63,7 @@ async fn ended_locks_cannot_be_confirmed(profile: Profile) {
         let expired = app.locked(1, room, day(1), &["09:00"]).await;
         app.pass(Span::from_secs(300));
         assert_eq!(code(guest.confirm_lock(expired.lock_id).await), not_locked);
-        assert_eq!(guest.lock(expired.lock_id).await.unwrap().status, "EXPIRED");
+        assert_eq!(guest.lock(expired.lock_id).await.unwrap().status, LockStatus::Expired);
         assert_eq!(app.statuses_on(room, day(1)).await, [Available; 3], "free at once, without any job");
         let others = app.locked(2, room, day(1), &["09:00"]).await;
         assert_eq!(code(guest.confirm_lock(others.lock_id).await), refused(403, "FORBIDDEN"));
@@ -104,7 +105,7 @@ async fn relocking_replaces_own_lock(profile: Profile) {
         let old = app.locked(1, room, day(1), &["09:00", "10:00"]).await;
         let new = app.locked(1, room, day(1), &["10:00", "11:00"]).await;
         assert_eq!(app.statuses_on(room, day(1)).await, [Available, Locked, Locked]);
-        assert_eq!(app.guest(1).lock(old.lock_id).await.unwrap().status, "REPLACED");
+        assert_eq!(app.guest(1).lock(old.lock_id).await.unwrap().status, LockStatus::Replaced);
         assert_eq!(code(app.guest(1).confirm_lock(old.lock_id).await), refused(409, "SLOT_NOT_LOCKED"));
         app.guest(1).confirm_lock(new.lock_id).await.unwrap();
     })

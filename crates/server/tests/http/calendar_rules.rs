@@ -1,5 +1,6 @@
 //! Conventions of the API for the calendar: permissions, invalid input, idempotency, lists, events.
 
+use holdfast_client::LockStatus;
 use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 
@@ -227,7 +228,7 @@ async fn live_locks_per_user_are_limited(profile: Profile) {
             let third = app.guest(1).lock_slots(room, day(1), &["11:00"]).await;
             assert_eq!(code(third), refused(429, "TOO_MANY_HOLDS"));
             app.locked(1, room, day(1), &["10:00", "11:00"]).await;
-            assert_eq!(app.guest(1).lock(second.lock_id).await.unwrap().status, "REPLACED");
+            assert_eq!(app.guest(1).lock(second.lock_id).await.unwrap().status, LockStatus::Replaced);
         },
     )
     .await;

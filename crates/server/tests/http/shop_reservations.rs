@@ -145,7 +145,7 @@ async fn replace_swaps_live_reservation(profile: Profile) {
         let (first, second) = (option(app, 1_000, 5).await, option(app, 500, 5).await);
         let user = buyer(app, 100_000).await;
         user.reserve(first, 5).await;
-        let old = user.order_reservation().await.unwrap().reservations[0].reservation_id;
+        let old = user.order_reservation().await.unwrap().reservations[0].reservation.reservation_id;
         user.put_cart_item(first, 4).await.unwrap();
         user.put_cart_item(second, 1).await.unwrap();
         assert_eq!(code(user.reserve_order().await), refused(409, "DUPLICATE_RESERVATION"));

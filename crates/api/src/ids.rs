@@ -1,16 +1,19 @@
 //! Identifiers as named schemas. They are numbers below 2^53, or UUIDs.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use uuid::Uuid;
 
 macro_rules! numbers {
     ($($(#[$doc:meta])+ $name:ident)+) => {
         $(
             $(#[$doc])+
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, ToSchema)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+            #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
             #[serde(transparent)]
-            #[schema(value_type = u64, minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+            #[cfg_attr(
+                feature = "openapi",
+                schema(value_type = u64, minimum = 1, maximum = 9_007_199_254_740_991_u64)
+            )]
             pub struct $name(pub u64);
         )+
     };
@@ -20,7 +23,8 @@ macro_rules! uuids {
     ($($(#[$doc:meta])+ $name:ident)+) => {
         $(
             $(#[$doc])+
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, ToSchema)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+            #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
             #[serde(transparent)]
             pub struct $name(pub Uuid);
         )+

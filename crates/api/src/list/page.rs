@@ -1,24 +1,13 @@
-//! Lists: pages and cursors.
+//! Pages of lists, and cursors.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use holdfast_core::Fault;
 use holdfast_core::schema::{Order, Record};
-use serde::Serialize;
-use utoipa::ToSchema;
 
-use crate::problem::Problem;
-use crate::request::{Params, list_limit};
-use crate::wire::params::ListParams;
-
-/// Page of a list.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct List<T> {
-    pub items: Vec<T>,
-    /// Pass as `cursor` to get the next page; `null` at the end.
-    pub next_cursor: Option<String>,
-}
+use super::List;
+use crate::params::ListParams;
+use crate::parse::{InvalidField, list_limit};
 
 /// Last byte of a cursor of a list in descending order. A cursor is the number of the last entry, eight bytes, and this.
 const DESCENDING: u8 = b'd';
@@ -47,19 +36,20 @@ impl<Id: Copy> Page<Id> {
     }
 }
 
-/// Parses `limit`, `order` and `cursor`.
-pub fn page<Id>(params: &Params, new: fn(u64) -> Option<Id>) -> Result<Page<Id>, Problem> {
-    let ListParams { limit, order, cursor } = params.read()?;
-    let order = match order.as_deref() {
-        None | Some("asc") => Order::Ascending,
-        Some("desc") => Order::Descending,
-        Some(_) => return Err(Problem::invalid("order", &Fault::UnknownValue)),
-    };
-    let after = cursor.filter(|cursor| !cursor.is_empty()).map(|cursor| {
-        let number = number_of(&cursor, order).and_then(new);
-        number.ok_or_else(|| Problem::invalid("cursor", &Fault::Malformed))
-    });
-    Ok(Page { after: after.transpose()?, order, limit: list_limit(limit.as_deref())? })
+impl ListParams {
+    /// Parses `limit`, `order` and `cursor`.
+    pub fn page<Id>(self, new: fn(u64) -> Option<Id>) -> Result<Page<Id>, InvalidField> {
+        let order = match self.order.as_deref() {
+            None | Some("asc") => Order::Ascending,
+            Some("desc") => Order::Descending,
+            Some(_) => return Err(InvalidField::new("order", Fault::UnknownValue)),
+        };
+        let after = self.cursor.filter(|cursor| !cursor.is_empty()).map(|cursor| {
+            let number = number_of(&cursor, order).and_then(new);
+            number.ok_or_else(|| InvalidField::new("cursor", Fault::Malformed))
+        });
+        Ok(Page { after: after.transpose()?, order, limit: list_limit(self.limit.as_deref())? })
+    }
 }
 
 /// Parses a cursor; `None` if it is malformed or belongs to a list in the other order.

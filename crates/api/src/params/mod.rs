@@ -5,7 +5,6 @@ mod path;
 mod query;
 
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 pub use self::header::{IdempotencyHeader, LastEventHeader, PreferHeader, UserHeader};
 pub use self::path::{
@@ -20,22 +19,23 @@ pub use self::query::{
 };
 
 /// Page of a list.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct ListParams {
     /// Maximum number of entries; more than 500 counts as 500.
-    #[param(value_type = u64, required = false, minimum = 1, default = 50)]
+    #[cfg_attr(feature = "openapi", param(value_type = u64, required = false, minimum = 1, default = 50))]
     pub limit: Option<String>,
     /// Order by creation.
-    #[param(value_type = ListOrder, required = false)]
+    #[cfg_attr(feature = "openapi", param(value_type = ListOrder, required = false))]
     pub order: Option<String>,
     /// `nextCursor` of the previous page, in the same order.
-    #[param(value_type = String, required = false)]
+    #[cfg_attr(feature = "openapi", param(value_type = String, required = false))]
     pub cursor: Option<String>,
 }
 
 /// Order of a list by creation; `asc` by default.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ListOrder {
     Asc,
