@@ -7,9 +7,9 @@ use http_body_util::{BodyExt as _, Limited};
 use serde_json::Value;
 
 use super::Console;
-use crate::caller::Caller;
-use crate::problem::Problem;
-use crate::request::LIST_LIMIT_MAX;
+use holdfast_server::caller::Caller;
+use holdfast_server::problem::Problem;
+use holdfast_server::request::LIST_LIMIT_MAX;
 
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// Maximum number of pages of a list that is shown whole.

@@ -17,7 +17,8 @@
 //! | [`demo`] | pages for customers |
 //! | [`sale`] | load simulator of the demo, and its report |
 //!
-//! Templates, styles, scripts and texts are in `console/` at the top of the repository. The console decides no rules.
+//! Templates, styles, scripts and texts are in the folders beside `src`, embedded at build time. The console decides no rules:
+//! it calls the API's own routes. `holdfast-server` does not depend on it; the binary passes [`routes`] to the server's router.
 
 pub mod api;
 pub mod ask;
@@ -35,6 +36,7 @@ pub mod texts;
 pub mod trace;
 pub mod views;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -42,7 +44,8 @@ use axum::routing::{any, get, post};
 
 use self::live::Live;
 use self::live_metrics::LiveMetrics;
-use crate::app::App;
+use self::sale::SaleDesk;
+use holdfast_server::app::App;
 
 /// State shared by all pages.
 #[derive(Clone, Debug)]
@@ -52,10 +55,16 @@ pub struct Console {
     api: Router,
     live_metrics: Arc<LiveMetrics>,
     live: Arc<Live>,
+    /// Set only if this server shows a demo.
+    sale_desk: Option<Arc<SaleDesk>>,
 }
 
-pub fn routes(app: App, api: Router) -> Router {
-    let console = Console { app: app.clone(), api, live_metrics: Arc::default(), live: Arc::default() };
+/// Returns the routes of all pages. `api` has the API's routes for callers who are already authenticated; `demo_address` is the
+/// address of this server if it shows a demo.
+pub fn routes(app: App, api: Router, demo_address: Option<SocketAddr>) -> Router {
+    metrics::describe_counter!("holdfast_console_views_computed_total", "Computations of console views.");
+    let sale_desk = demo_address.map(|address| Arc::new(SaleDesk::new(address)));
+    let console = Console { app, api, live_metrics: Arc::default(), live: Arc::default(), sale_desk };
     Router::new()
         .route("/", get(sections::now))
         .route("/console/sign-in", get(session::page).post(session::sign_in))
@@ -65,7 +74,7 @@ pub fn routes(app: App, api: Router) -> Router {
         .route("/console/search", get(search::page))
         .route("/console/{section}", get(sections::get))
         .route("/console/api/{*path}", any(api::forward))
+        .merge(demo::routes())
         .with_state(console)
         .route("/assets/{version}/{*name}", get(assets::get))
-        .merge(demo::routes().with_state(app))
 }

@@ -5,22 +5,23 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
+use axum::extract::{FromRequest as _, FromRequestParts, Request, State};
 use axum::response::{Html, IntoResponse, Response};
 use base64::Engine as _;
 use holdfast_core::Fault;
 use holdfast_crowd::{Board, Outcome, PEOPLE_MAX, Phase, Plan, Progress, THINK_MAX};
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::demo::Crowd;
-use super::texts;
-use crate::app::{App, Reply};
-use crate::caller::Caller;
-use crate::problem::{Language, Problem};
-use crate::request::Mutation;
+use super::page::Customers;
+use super::{Console, texts};
+use holdfast_server::app::{App, Reply};
+use holdfast_server::caller::Caller;
+use holdfast_server::problem::{Language, Problem};
+use holdfast_server::request::Mutation;
 
 const PEOPLE: u32 = 400;
 const THINK: Duration = Duration::from_millis(500);
@@ -102,15 +103,29 @@ impl SaleDesk {
     }
 }
 
+/// Extractor for operators' requests to the load simulator. It rejects them unless the simulator may run.
+pub struct Desk(Arc<SaleDesk>);
+
+impl FromRequestParts<Console> for Desk {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Problem> {
+        if Customers::of(console) != Customers::Anybody {
+            return Err(Problem::not_found());
+        }
+        let caller = Caller::from_request_parts(parts, &console.app).await?;
+        caller.must_be_admin(console.app.auth())?;
+        console.sale_desk.clone().map(Self).ok_or_else(Problem::not_found)
+    }
+}
+
 /// Starts a sale; returns the running one if there is one.
 pub async fn start(
-    _crowd: Crowd,
-    State(app): State<App>,
-    caller: Caller,
-    request: Mutation,
+    Desk(desk): Desk,
+    State(Console { app, .. }): State<Console>,
+    request: Request,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin(app.auth())?;
-    let body: SaleBody = request.json()?;
+    let body: SaleBody = Mutation::from_request(request, &app).await?.json()?;
     let people = body.people.unwrap_or(PEOPLE);
     if !(1..=PEOPLE_MAX).contains(&people) {
         return Err(Problem::invalid("people", &Fault::OutOfRange { min: 1, max: i64::from(PEOPLE_MAX) }));
@@ -119,7 +134,6 @@ pub async fn start(
     if think > THINK_MAX {
         return Err(Problem::invalid("thinkMs", &Fault::OutOfRange { min: 0, max: THINK_MAX.as_millis() as i64 }));
     }
-    let desk = app.sale_desk().ok_or_else(Problem::not_found)?;
     let now = app.query(|_, at| Ok(at.now)).await?;
     let Some(board) = desk.open() else { return Ok(Reply::json(StatusCode::OK, &desk.view()).into_response()) };
     let plan = Plan {
@@ -130,11 +144,12 @@ pub async fn start(
         now: now.to_jiff(),
         seed: app.ids().number(),
     };
-    app.spawn(hold(app.clone(), plan, board));
-    Ok(Reply::json(StatusCode::ACCEPTED, &desk.view()).into_response())
+    let started = Reply::json(StatusCode::ACCEPTED, &desk.view());
+    app.spawn(run_sale(app.clone(), desk, plan, board));
+    Ok(started.into_response())
 }
 
-async fn hold(app: App, plan: Plan, board: Arc<Board>) {
+async fn run_sale(app: App, desk: Arc<SaleDesk>, plan: Plan, board: Arc<Board>) {
     // A task of its own, so that a panic in it ends only the sale.
     let sale = tokio::spawn(holdfast_crowd::run(plan, board));
     let abort = sale.abort_handle();
@@ -152,38 +167,27 @@ async fn hold(app: App, plan: Plan, board: Arc<Board>) {
     if let Err(error) = &ended {
         tracing::warn!(%error, "the demo sale failed");
     }
-    if let Some(desk) = app.sale_desk() {
-        desk.close(ended);
-    }
+    desk.close(ended);
 }
 
-pub async fn get(_crowd: Crowd, State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
-    caller.must_be_admin(app.auth())?;
-    let desk = app.sale_desk().ok_or_else(Problem::not_found)?;
+/// Returns the progress of the latest sale.
+pub async fn get(Desk(desk): Desk) -> Response {
     let mut response = Reply::json(StatusCode::OK, &desk.view()).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    response
 }
 
 /// Stops the simulated customers. Their purchases remain.
-pub async fn stop(_crowd: Crowd, State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
-    caller.must_be_admin(app.auth())?;
-    let desk = app.sale_desk().ok_or_else(Problem::not_found)?;
+pub async fn stop(Desk(desk): Desk) -> Response {
     if let Some(sale) = desk.last() {
         sale.board.stop();
     }
-    Ok(Reply::no_content().into_response())
+    Reply::no_content().into_response()
 }
 
 /// The same report as that of `holdfast demo sale`.
-pub async fn report(
-    _crowd: Crowd,
-    State(app): State<App>,
-    caller: Caller,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    caller.must_be_admin(app.auth())?;
-    let last = app.sale_desk().and_then(SaleDesk::last).ok_or_else(Problem::not_found)?;
+pub async fn report(Desk(desk): Desk, headers: HeaderMap) -> Result<Response, Problem> {
+    let last = desk.last().ok_or_else(Problem::not_found)?;
     let Some(Ok(outcome)) = last.ended else { return Err(Problem::not_found()) };
     let language = match texts::language(&headers) {
         Language::Korean => holdfast_crowd::Language::Korean,

@@ -21,9 +21,9 @@ use tokio::time::MissedTickBehavior;
 use super::Console;
 use super::broadcast::{Listener, event};
 use super::session::Session;
-use crate::activity::Counts;
-use crate::caller::{Caller, Name};
-use crate::problem::Problem;
+use holdfast_server::activity::Counts;
+use holdfast_server::caller::{Caller, Name};
+use holdfast_server::problem::Problem;
 
 const EVERY: Duration = Duration::from_secs(1);
 /// Number of seconds of history that a new subscriber receives.

@@ -12,7 +12,7 @@ use jiff::{Span, ToSpan as _};
 use serde_json::{Value, json};
 
 use super::ask::{Ask, Refusal};
-use crate::request::decimal;
+use holdfast_server::request::decimal;
 
 /// Interval of recomputation while there are holds, because no event reports their expiry.
 const HELD_AGAIN: Duration = Duration::from_secs(2);

@@ -10,9 +10,9 @@ use tower::Service as _;
 
 use super::Console;
 use super::session::{self, Session, must_be_ours};
-use crate::caller::{Caller, Known};
-use crate::forward;
-use crate::problem::Problem;
+use holdfast_server::caller::{Caller, Known};
+use holdfast_server::forward;
+use holdfast_server::problem::Problem;
 
 const PREFIX: &str = "/console/api";
 /// Prefixes of the API's paths.

@@ -1,4 +1,4 @@
-// Texts of scripts, in the page's language. They are in console/texts/*.toml.
+// Texts of scripts, in the page's language. They are in texts/*.toml.
 const { default: t } = await import(`./texts.${document.documentElement.lang === "ko" ? "ko" : "en"}.js`);
 
 export { t };

@@ -1,5 +1,5 @@
 //! Pages for customers, on the demo's data. They use only the public API, and are worth reading as examples. Each is a frame
-//! from `console/templates/demo`, filled by a module of the same name in `console/assets/demo`.
+//! from `templates/demo`, filled by a module of the same name in `assets/demo`.
 //!
 //! The pages exist only if the server was started with `--demo`. With auth off, a customer is a number that the browser
 //! generates; with auth on, the subject of a token. The load simulator invents its customers, so it requires auth off.
@@ -11,12 +11,12 @@ use axum::response::Response;
 use axum::routing::get;
 use http::request::Parts;
 
+use super::Console;
 use super::page::{Customers, Shell};
 use super::sale;
-use crate::app::App;
-use crate::problem::Problem;
+use holdfast_server::problem::Problem;
 
-pub fn routes() -> Router<App> {
+pub fn routes() -> Router<Console> {
     Router::new()
         .route("/demo", get(index))
         .route("/demo/hotel", get(hotel))
@@ -31,23 +31,12 @@ pub fn routes() -> Router<App> {
 /// Extractor that rejects requests unless the server shows a demo.
 pub struct Demo(Shell);
 
-impl FromRequestParts<App> for Demo {
+impl FromRequestParts<Console> for Demo {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        let shell = Shell { customers: Customers::of(app), ..Shell::of(&parts.headers) };
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Problem> {
+        let shell = Shell { customers: Customers::of(console), ..Shell::of(&parts.headers) };
         if shell.has_demo() { Ok(Self(shell)) } else { Err(Problem::not_found()) }
-    }
-}
-
-/// Extractor that rejects requests unless the load simulator may run.
-pub struct Crowd;
-
-impl FromRequestParts<App> for Crowd {
-    type Rejection = Problem;
-
-    async fn from_request_parts(_parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        if Customers::of(app) == Customers::Anybody { Ok(Self) } else { Err(Problem::not_found()) }
     }
 }
 

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::page::Shell;
 use super::session::Session;
-use crate::problem::Problem;
+use holdfast_server::problem::Problem;
 
 /// Names of the pages: part of their path, their script and the keys of their texts.
 pub const SECTIONS: [&str; 8] = ["stays", "shop", "tee", "tickets", "rooms", "bookings", "outbox", "webhooks"];

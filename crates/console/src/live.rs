@@ -24,9 +24,9 @@ use super::broadcast::{Listener, event};
 use super::session::Session;
 use super::texts;
 use super::views::{self, Snapshot, View};
-use crate::activity::Changes;
-use crate::caller::Caller;
-use crate::problem::{Language, Problem};
+use holdfast_server::activity::Changes;
+use holdfast_server::caller::Caller;
+use holdfast_server::problem::{Language, Problem};
 
 /// Interval at which changes are detected.
 const NOTICED_WITHIN: Duration = Duration::from_millis(150);

@@ -13,9 +13,9 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::Console;
 use super::page::{Customers, Shell};
-use crate::caller::{Caller, Name};
-use crate::problem::Problem;
-use crate::request::read_small;
+use holdfast_server::caller::{Caller, Name};
+use holdfast_server::problem::Problem;
+use holdfast_server::request::read_small;
 
 const COOKIE: &str = "holdfast_session";
 /// Longer than any sensible token, shorter than the limit of browsers for a cookie.
@@ -45,7 +45,7 @@ pub enum NoSession {
 impl Session {
     pub fn of(console: &Console, headers: &HeaderMap) -> Result<Self, NoSession> {
         let auth = console.app.auth();
-        let customers = Customers::of(&console.app);
+        let customers = Customers::of(console);
         if auth.is_off() {
             return Ok(Self { caller: Caller::Admin(Name::Anonymous), signed_in: false, customers });
         }

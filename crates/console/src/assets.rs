@@ -4,7 +4,7 @@ use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, header};
 
-use crate::problem::Problem;
+use holdfast_server::problem::Problem;
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 

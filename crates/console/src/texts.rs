@@ -1,8 +1,8 @@
-//! Texts of pages in both languages. They are in `console/texts/*.toml`, once for templates and scripts.
+//! Texts of pages in both languages. They are in `texts/*.toml`, once for templates and scripts.
 
 use http::HeaderMap;
 
-use crate::problem::Language;
+use holdfast_server::problem::Language;
 
 include!(concat!(env!("OUT_DIR"), "/texts.rs"));
 

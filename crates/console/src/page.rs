@@ -6,11 +6,11 @@ use axum::response::{Html, IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
+use super::Console;
 use super::assets::VERSION;
 use super::session::Session;
 use super::texts::{self, Texts};
-use crate::app::App;
-use crate::problem::{Language, Problem};
+use holdfast_server::problem::{Language, Problem};
 
 /// Content security policy: no external resources, no inline scripts, no framing.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
@@ -40,8 +40,8 @@ pub enum Customers {
 }
 
 impl Customers {
-    pub fn of(app: &App) -> Self {
-        match (app.sale_desk(), app.auth().is_off()) {
+    pub fn of(console: &Console) -> Self {
+        match (&console.sale_desk, console.app.auth().is_off()) {
             (None, _) => Self::Disabled,
             (Some(_), true) => Self::Anybody,
             (Some(_), false) => Self::SignedIn,

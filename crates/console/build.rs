@@ -1,5 +1,5 @@
-//! Embeds the pages into the binary. Every file of `console/assets` and `console/vendor` is embedded, plain and
-//! compressed. Every text of `console/texts` becomes a field for templates and an entry of a module for scripts.
+//! Embeds the pages into the binary. Every file of `assets` and `vendor` is embedded, plain and
+//! compressed. Every text of `texts` becomes a field for templates and an entry of a module for scripts.
 //!
 //! All files share one version, a hash of their contents. It is part of their URLs, so browsers may cache them for ever,
 //! and modules import each other by relative paths.
@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let console =
-        Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR")).join("../../console");
+    let console = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
     for part in ["assets", "vendor", "texts", "templates"] {
         println!("cargo::rerun-if-changed={}", console.join(part).display());

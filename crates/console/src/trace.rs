@@ -8,9 +8,9 @@ use holdfast_core::shop::{InventoryReservationId, Order, OrderHold, OrderLine, O
 use serde_json::{Map, Value, json};
 
 use super::ask::Ask;
-use crate::app::App;
-use crate::request::decimal;
-use crate::wire::list::List;
+use holdfast_server::app::App;
+use holdfast_server::request::decimal;
+use holdfast_server::wire::list::List;
 
 /// Maximum number of reservations of one moment that are searched: more than fit into a batch.
 const MOMENT_MAX: usize = 20_000;
