@@ -12,8 +12,8 @@ use axum::routing::get;
 use http::request::Parts;
 
 use super::Console;
+use super::demo_sale;
 use super::page::{Customers, Shell};
-use super::sale;
 use holdfast_server::problem::Problem;
 
 pub fn routes() -> Router<Console> {
@@ -24,8 +24,8 @@ pub fn routes() -> Router<Console> {
         .route("/demo/golf", get(golf))
         .route("/demo/concert", get(concert))
         .route("/demo/rooms", get(rooms))
-        .route("/demo/sale", get(sale::get).post(sale::start).delete(sale::stop))
-        .route("/demo/sale/report", get(sale::report))
+        .route("/demo/sale", get(demo_sale::get).post(demo_sale::start).delete(demo_sale::stop))
+        .route("/demo/sale/report", get(demo_sale::report))
 }
 
 /// Extractor that rejects requests unless the server shows a demo.

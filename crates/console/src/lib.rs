@@ -15,7 +15,8 @@
 //! | [`broadcast`] | broadcast to subscribers |
 //! | [`search`], [`trace`] | search by id, and the history of a record |
 //! | [`demo`] | pages for customers |
-//! | [`sale`] | load simulator of the demo, and its report |
+//! | [`sale`] | load simulator of a sale, and its report |
+//! | [`demo_sale`] | the load simulator as a button of the demo |
 //!
 //! Templates, styles, scripts and texts are in the folders beside `src`, embedded at build time. The console decides no rules:
 //! it calls the API's own routes. `holdfast-server` does not depend on it; the binary passes [`routes`] to the server's router.
@@ -25,6 +26,7 @@ pub mod ask;
 pub mod assets;
 pub mod broadcast;
 pub mod demo;
+pub mod demo_sale;
 pub mod live;
 pub mod live_metrics;
 pub mod page;
@@ -42,9 +44,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::{any, get, post};
 
+use self::demo_sale::SaleRunner;
 use self::live::Live;
 use self::live_metrics::LiveMetrics;
-use self::sale::SaleDesk;
 use holdfast_server::app::App;
 
 /// State shared by all pages.
@@ -56,15 +58,15 @@ pub struct Console {
     live_metrics: Arc<LiveMetrics>,
     live: Arc<Live>,
     /// Set only if this server shows a demo.
-    sale_desk: Option<Arc<SaleDesk>>,
+    sale_runner: Option<Arc<SaleRunner>>,
 }
 
 /// Returns the routes of all pages. `api` has the API's routes for callers who are already authenticated; `demo_address` is the
 /// address of this server if it shows a demo.
 pub fn routes(app: App, api: Router, demo_address: Option<SocketAddr>) -> Router {
     metrics::describe_counter!("holdfast_console_views_computed_total", "Computations of console views.");
-    let sale_desk = demo_address.map(|address| Arc::new(SaleDesk::new(address)));
-    let console = Console { app, api, live_metrics: Arc::default(), live: Arc::default(), sale_desk };
+    let sale_runner = demo_address.map(|address| Arc::new(SaleRunner::new(address)));
+    let console = Console { app, api, live_metrics: Arc::default(), live: Arc::default(), sale_runner };
     Router::new()
         .route("/", get(sections::now))
         .route("/console/sign-in", get(session::page).post(session::sign_in))

@@ -41,7 +41,7 @@ pub enum Customers {
 
 impl Customers {
     pub fn of(console: &Console) -> Self {
-        match (&console.sale_desk, console.app.auth().is_off()) {
+        match (&console.sale_runner, console.app.auth().is_off()) {
             (None, _) => Self::Disabled,
             (Some(_), true) => Self::Anybody,
             (Some(_), false) => Self::SignedIn,

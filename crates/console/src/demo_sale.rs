@@ -9,7 +9,6 @@ use axum::extract::{FromRequest as _, FromRequestParts, Request, State};
 use axum::response::{Html, IntoResponse, Response};
 use base64::Engine as _;
 use holdfast_core::Fault;
-use holdfast_crowd::{Board, Outcome, PEOPLE_MAX, Phase, Plan, Progress, THINK_MAX};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use parking_lot::Mutex;
@@ -17,10 +16,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::page::Customers;
+use super::sale::{self, Counts, Outcome, PEOPLE_MAX, Phase, Plan, Progress, THINK_MAX};
 use super::{Console, texts};
 use holdfast_server::app::{App, Reply};
 use holdfast_server::caller::Caller;
-use holdfast_server::problem::{Language, Problem};
+use holdfast_server::problem::Problem;
 use holdfast_server::request::Mutation;
 
 const PEOPLE: u32 = 400;
@@ -29,7 +29,7 @@ const TIME_LIMIT: Duration = Duration::from_mins(5);
 
 /// Starts the sales of a demo and shows the latest.
 #[derive(Debug)]
-pub struct SaleDesk {
+pub struct SaleRunner {
     /// Address of this server for the simulated customers.
     url: String,
     last: Mutex<Option<Sale>>,
@@ -37,7 +37,7 @@ pub struct SaleDesk {
 
 #[derive(Debug, Clone)]
 struct Sale {
-    board: Arc<Board>,
+    progress: Arc<Progress>,
     ended: Option<Result<Arc<Outcome>, String>>,
 }
 
@@ -46,7 +46,7 @@ struct Sale {
 #[serde(rename_all = "camelCase")]
 struct SaleView {
     #[serde(flatten)]
-    progress: Option<Progress>,
+    counts: Option<Counts>,
     /// Path of the report; `None` until the sale has ended.
     report: Option<&'static str>,
     error: Option<String>,
@@ -59,7 +59,7 @@ struct SaleBody {
     think_ms: Option<u64>,
 }
 
-impl SaleDesk {
+impl SaleRunner {
     pub fn new(address: SocketAddr) -> Self {
         Self { url: format!("http://{address}"), last: Mutex::default() }
     }
@@ -69,14 +69,14 @@ impl SaleDesk {
     }
 
     /// Opens a new sale; `None` if one is running.
-    fn open(&self) -> Option<Arc<Board>> {
+    fn open(&self) -> Option<Arc<Progress>> {
         let mut last = self.last.lock();
         if last.as_ref().is_some_and(|sale| sale.ended.is_none()) {
             return None;
         }
-        let board = Arc::new(Board::default());
-        *last = Some(Sale { board: board.clone(), ended: None });
-        Some(board)
+        let progress = Arc::new(Progress::default());
+        *last = Some(Sale { progress: progress.clone(), ended: None });
+        Some(progress)
     }
 
     fn close(&self, ended: Result<Arc<Outcome>, String>) {
@@ -86,27 +86,27 @@ impl SaleDesk {
     }
 
     fn view(&self) -> SaleView {
-        let Some(sale) = self.last() else { return SaleView { progress: None, report: None, error: None } };
-        let mut progress = sale.board.progress();
+        let Some(sale) = self.last() else { return SaleView { counts: None, report: None, error: None } };
+        let mut counts = sale.progress.counts();
         let (report, error) = match &sale.ended {
             Some(Ok(_)) => (Some("/demo/sale/report"), None),
             Some(Err(error)) => (None, Some(error.clone())),
             // The phase becomes `Done` only with a report to show.
             None => {
-                if matches!(progress.phase, Phase::Done | Phase::Failed) {
-                    progress.phase = Phase::Checking;
+                if matches!(counts.phase, Phase::Done | Phase::Failed) {
+                    counts.phase = Phase::Checking;
                 }
                 (None, None)
             }
         };
-        SaleView { progress: Some(progress), report, error }
+        SaleView { counts: Some(counts), report, error }
     }
 }
 
 /// Extractor for operators' requests to the load simulator. It rejects them unless the simulator may run.
-pub struct Desk(Arc<SaleDesk>);
+pub struct Runner(Arc<SaleRunner>);
 
-impl FromRequestParts<Console> for Desk {
+impl FromRequestParts<Console> for Runner {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Problem> {
@@ -115,13 +115,13 @@ impl FromRequestParts<Console> for Desk {
         }
         let caller = Caller::from_request_parts(parts, &console.app).await?;
         caller.must_be_admin(console.app.auth())?;
-        console.sale_desk.clone().map(Self).ok_or_else(Problem::not_found)
+        console.sale_runner.clone().map(Self).ok_or_else(Problem::not_found)
     }
 }
 
 /// Starts a sale; returns the running one if there is one.
 pub async fn start(
-    Desk(desk): Desk,
+    Runner(runner): Runner,
     State(Console { app, .. }): State<Console>,
     request: Request,
 ) -> Result<Response, Problem> {
@@ -135,23 +135,23 @@ pub async fn start(
         return Err(Problem::invalid("thinkMs", &Fault::OutOfRange { min: 0, max: THINK_MAX.as_millis() as i64 }));
     }
     let now = app.query(|_, at| Ok(at.now)).await?;
-    let Some(board) = desk.open() else { return Ok(Reply::json(StatusCode::OK, &desk.view()).into_response()) };
+    let Some(progress) = runner.open() else { return Ok(Reply::json(StatusCode::OK, &runner.view()).into_response()) };
     let plan = Plan {
-        url: desk.url.clone(),
+        url: runner.url.clone(),
         people,
         think,
         time_limit: TIME_LIMIT,
         now: now.to_jiff(),
         seed: app.ids().number(),
     };
-    let started = Reply::json(StatusCode::ACCEPTED, &desk.view());
-    app.spawn(run_sale(app.clone(), desk, plan, board));
+    let started = Reply::json(StatusCode::ACCEPTED, &runner.view());
+    app.spawn(run_sale(app.clone(), runner, plan, progress));
     Ok(started.into_response())
 }
 
-async fn run_sale(app: App, desk: Arc<SaleDesk>, plan: Plan, board: Arc<Board>) {
+async fn run_sale(app: App, runner: Arc<SaleRunner>, plan: Plan, progress: Arc<Progress>) {
     // A task of its own, so that a panic in it ends only the sale.
-    let sale = tokio::spawn(holdfast_crowd::run(plan, board));
+    let sale = tokio::spawn(sale::run(plan, progress));
     let abort = sale.abort_handle();
     let ended = tokio::select! {
         () = app.stopped() => {
@@ -167,36 +167,32 @@ async fn run_sale(app: App, desk: Arc<SaleDesk>, plan: Plan, board: Arc<Board>) 
     if let Err(error) = &ended {
         tracing::warn!(%error, "the demo sale failed");
     }
-    desk.close(ended);
+    runner.close(ended);
 }
 
 /// Returns the progress of the latest sale.
-pub async fn get(Desk(desk): Desk) -> Response {
-    let mut response = Reply::json(StatusCode::OK, &desk.view()).into_response();
+pub async fn get(Runner(runner): Runner) -> Response {
+    let mut response = Reply::json(StatusCode::OK, &runner.view()).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
 /// Stops the simulated customers. Their purchases remain.
-pub async fn stop(Desk(desk): Desk) -> Response {
-    if let Some(sale) = desk.last() {
-        sale.board.stop();
+pub async fn stop(Runner(runner): Runner) -> Response {
+    if let Some(sale) = runner.last() {
+        sale.progress.stop();
     }
     Reply::no_content().into_response()
 }
 
 /// The same report as that of `holdfast demo sale`.
-pub async fn report(Desk(desk): Desk, headers: HeaderMap) -> Result<Response, Problem> {
-    let last = desk.last().ok_or_else(Problem::not_found)?;
+pub async fn report(Runner(runner): Runner, headers: HeaderMap) -> Result<Response, Problem> {
+    let last = runner.last().ok_or_else(Problem::not_found)?;
     let Some(Ok(outcome)) = last.ended else { return Err(Problem::not_found()) };
-    let language = match texts::language(&headers) {
-        Language::Korean => holdfast_crowd::Language::Korean,
-        Language::English => holdfast_crowd::Language::English,
-    };
     // The page embeds its own style, the only resource that the policy allows.
-    let style = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(holdfast_crowd::report::STYLE));
+    let style = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(sale::report::STYLE));
     let policy = format!("default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; frame-ancestors 'none'");
-    let page = Html(holdfast_crowd::report::html(&outcome, language));
+    let page = Html(sale::report::html(&outcome, texts::language(&headers)));
     let mut response = page.into_response();
     let policy = HeaderValue::try_from(policy).map_err(|_| Problem::internal())?;
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);

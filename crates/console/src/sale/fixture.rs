@@ -3,52 +3,38 @@
 
 use holdfast_client::{Client, Event, EventChange, Method, NewEvent, NewSeat, RoomType};
 use jiff::civil::Date;
-use jiff::{SignedDuration, Span, Timestamp};
+use jiff::{Span, Timestamp};
 
-use crate::Error;
+use super::Error;
 
 /// The week starts no sooner, so that guests of the demo keep the next days.
 const DAYS_AHEAD_MIN: i64 = 14;
 const DAYS_SEARCHED: i64 = 180;
 const NIGHTS: usize = 7;
-/// Sales open at this time even if the simulator is killed before.
-const OPEN_AFTER_MAX: SignedDuration = SignedDuration::from_mins(2);
-
-/// Concert on sale.
-pub(crate) struct Concert {
-    pub(crate) event: Event,
-    /// Seats not reserved when the sale began.
-    pub(crate) unsold: u64,
-}
 
 /// Room type that all hotel customers want.
-pub(crate) struct ContendedRoom {
-    pub(crate) id: u64,
-    pub(crate) name: String,
-    pub(crate) from: Date,
+pub(super) struct ContendedRoom {
+    pub(super) id: u64,
+    pub(super) name: String,
+    pub(super) from: Date,
     /// Day after the last night.
-    pub(crate) to: Date,
-    pub(crate) unsold: u64,
+    pub(super) to: Date,
+    pub(super) unsold: u64,
 }
 
 /// Verifies that the server runs a demo, so that no real seats are bought: only a demo has this route.
-pub(crate) async fn verify_demo(server: &Client, url: &str) -> Result<(), Error> {
+pub(super) async fn verify_demo(server: &Client, url: &str) -> Result<(), Error> {
     let response = server.request(Method::GET, "/demo/sale").send().await.map_err(holdfast_client::Error::Transport)?;
     if response.status().is_success() { Ok(()) } else { Err(Error::NoDemo(url.to_owned())) }
 }
 
 /// Returns an event that has seats left; if all are sold out, creates another one with the same plan.
-pub(crate) async fn concert(server: &Client) -> Result<Concert, Error> {
+pub(super) async fn concert(server: &Client) -> Result<Event, Error> {
     let events = server.events(&[("limit", "500".to_owned())]).await?.items;
-    let last = events.last().ok_or(Error::NothingToSell("concert"))?.clone();
-    let with_seats = events.into_iter().find(|event| event.queue_enabled && event.remaining_seats > 0);
-    let event = match with_seats {
-        Some(event) => event,
-        None => create_next_event(server, &last).await?,
-    };
-    let plan = server.seats(event.id).await?;
-    let unsold = plan.iter().filter(|seat| seat.status != holdfast_client::SeatStatus::Reserved).count() as u64;
-    Ok(Concert { event, unsold })
+    if let Some(event) = events.iter().find(|event| event.queue_enabled && event.remaining_seats > 0) {
+        return Ok(event.clone());
+    }
+    create_next_event(server, events.last().ok_or(Error::NothingToSell("concert"))?).await
 }
 
 async fn create_next_event(server: &Client, of: &Event) -> Result<Event, Error> {
@@ -66,24 +52,15 @@ async fn create_next_event(server: &Client, of: &Event) -> Result<Event, Error> 
     Ok(server.create_event(&new).await?)
 }
 
-/// Sets the opening in the future: users may queue but not enter.
-pub(crate) async fn close_sales(server: &Client, event: u64, now: Timestamp) -> Result<(), Error> {
-    let opens_at = now.saturating_add(OPEN_AFTER_MAX).unwrap_or(now);
-    set_opening(server, event, Some(opens_at)).await
-}
-
-pub(crate) async fn open_sales(server: &Client, event: u64) -> Result<(), Error> {
-    set_opening(server, event, None).await
-}
-
-async fn set_opening(server: &Client, event: u64, at: Option<Timestamp>) -> Result<(), Error> {
+/// Sets when sales open. Before, users may queue but not enter.
+pub(super) async fn set_opening(server: &Client, event: u64, at: Option<Timestamp>) -> Result<(), Error> {
     let change = EventChange { sales_open_at: Some(at), ..EventChange::default() };
     server.change_event(event, &change).await?;
     Ok(())
 }
 
 /// Returns the room type with the fewest rooms, in the first week without bookings.
-pub(crate) async fn contended_room(server: &Client, now: Timestamp) -> Result<ContendedRoom, Error> {
+pub(super) async fn contended_room(server: &Client, now: Timestamp) -> Result<ContendedRoom, Error> {
     let rooms: Vec<RoomType> = server.room_types(None).await?.items;
     let rarest = rooms.into_iter().filter(|room| room.total_quantity > 0).min_by_key(|room| room.total_quantity);
     let room = rarest.ok_or(Error::NothingToSell("hotel room"))?;
