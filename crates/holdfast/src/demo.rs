@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use holdfast_crowd::{Board, Language, Outcome, PEOPLE_MAX, Phase, Plan, Progress, report};
+use holdfast_console::sale::{self, Counts, Outcome, PEOPLE_MAX, Phase, Plan, Progress, report};
 use holdfast_engine::{Clock as _, SystemClock};
 use holdfast_server::Config;
+use holdfast_server::problem::Language;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -113,11 +114,11 @@ async fn hold_sale(args: &SaleArgs, url: String, mut interrupts: Interrupts) -> 
         now: now.to_jiff(),
         seed: now.as_millis().unsigned_abs(),
     };
-    let board = Arc::new(Board::default());
-    let sale = tokio::spawn(holdfast_crowd::run(plan, board.clone()));
+    let progress = Arc::new(Progress::default());
+    let sale = tokio::spawn(sale::run(plan, progress.clone()));
     tokio::select! {
-        () = show(&board) => {}
-        stopped = end_early(&board, &mut interrupts) => stopped?,
+        () = show(&progress) => {}
+        stopped = end_early(&progress, &mut interrupts) => stopped?,
     }
     let outcome = sale.await??;
     print(&outcome);
@@ -131,12 +132,12 @@ async fn hold_sale(args: &SaleArgs, url: String, mut interrupts: Interrupts) -> 
 }
 
 /// The first Ctrl-C stops the sale and the report is still written; the second ends the process.
-async fn end_early(board: &Board, interrupts: &mut Interrupts) -> anyhow::Result<()> {
+async fn end_early(progress: &Progress, interrupts: &mut Interrupts) -> anyhow::Result<()> {
     interrupts.next().await;
-    board.stop();
+    progress.stop();
     eprintln!("\nStopping the sale. Press Ctrl-C again to end at once.");
     tokio::select! {
-        () = show(board) => Ok(()),
+        () = show(progress) => Ok(()),
         () = interrupts.next() => bail!("ended before all customers had left; their holds expire"),
     }
 }
@@ -161,7 +162,7 @@ impl Interrupts {
 }
 
 /// Shows the progress until the sale is over.
-async fn show(board: &Board) {
+async fn show(progress: &Progress) {
     let style = |template| ProgressStyle::with_template(template).expect("the template is valid");
     let bars = MultiProgress::new();
     let head = bars.add(ProgressBar::new_spinner().with_style(style("{msg}")));
@@ -172,7 +173,7 @@ async fn show(board: &Board) {
     let (joined, seats, nights) = (bar("in line"), bar("seats sold"), bar("nights of the hot room sold"));
     let foot = bars.add(ProgressBar::new_spinner().with_style(style("{msg}")));
     loop {
-        let now = board.progress();
+        let now = progress.counts();
         head.set_message(headline(&now));
         for (bar, position, length) in [
             (&joined, now.joined, now.people - now.people / 5),
@@ -191,18 +192,18 @@ async fn show(board: &Board) {
     }
 }
 
-fn headline(now: &Progress) -> String {
+fn headline(now: &Counts) -> String {
     let doing = match now.phase {
         Phase::Preparing => "looking at what is for sale",
-        Phase::Gathering => "the doors are closed, the crowd gathers",
-        Phase::Selling => "the doors are open",
+        Phase::Gathering => "sales are closed, customers are queuing",
+        Phase::Selling => "sales are open",
         Phase::Checking => "asking the server what it sold",
         Phase::Done | Phase::Failed => "over",
     };
     format!("{:>6.1} s  {doing}", now.elapsed_seconds)
 }
 
-fn counters(now: &Progress) -> String {
+fn counters(now: &Counts) -> String {
     format!(
         "  {} waiting, {} inside, {} gave up, {} let go, {} times another was quicker\n  {} requests, p50 {:.1} ms, p99 {:.1} ms",
         now.waiting, now.inside, now.gave_up, now.let_go, now.lost_races, now.requests, now.p50_ms, now.p99_ms
@@ -210,20 +211,20 @@ fn counters(now: &Progress) -> String {
 }
 
 fn print(outcome: &Outcome) {
-    let (concert, room) = (&outcome.concert, &outcome.room);
-    println!("{} people in {:.1} s, {} requests", outcome.people, outcome.seconds, outcome.requests);
+    let (counts, concert, room) = (&outcome.measured.counts, &outcome.concert, &outcome.room);
+    println!("{} people in {:.1} s, {} requests", counts.people, counts.elapsed_seconds, counts.requests);
     println!("  {}: {} of {} seats sold", concert.name, concert.sold, concert.capacity);
     println!("  {}, {} to {}: {} of {} nights sold", room.name, room.from, room.to, room.sold, room.capacity);
-    println!("  sold twice: {}; bought and lost: {}", outcome.oversold(), concert.lost + room.lost);
+    println!("  sold twice: {}; bought and lost: {}", outcome.oversold(), outcome.lost());
     println!(
         "  let in out of order: {}; {} inside at most, of {} that may be",
-        outcome.fairness.error, outcome.inside_max, concert.max_concurrent
+        outcome.fairness.error, outcome.measured.inside_max, concert.max_concurrent
     );
     if outcome.stopped {
         println!("  ended before its time");
     }
-    if outcome.failures > 0 {
-        println!("  {} people were not answered", outcome.failures);
+    if counts.failures > 0 {
+        println!("  {} people were not answered", counts.failures);
     }
 }
 

@@ -12,6 +12,7 @@ use holdfast_engine::{Clock, SystemClock};
 use holdfast_server::caller::Auth;
 use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::Roles;
+use holdfast_server::router::router_with_pages;
 use holdfast_server::{App, Config, Parts, demo, serve};
 use tokio::net::TcpSocket;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -139,14 +140,16 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
     }
     if fill_demo {
         demo::until_known(&running[0].0).await?;
-        running[0].0.show_demo(address);
     }
     if let Some(hangups) = hangups {
         let auths = running.iter().map(|(app, _)| app.auth().clone()).collect();
         tokio::spawn(reload::on_hangup(hangups, config.server.clone(), auths));
     }
     ready(address);
-    let served = serve::serve(running[0].0.clone(), listener, config.server.connections_max, stop).await;
+    let app = running[0].0.clone();
+    let (router, _) =
+        router_with_pages(app.clone(), |app, api| holdfast_console::routes(app, api, fill_demo.then_some(address)));
+    let served = serve::serve(app, router, listener, config.server.connections_max, stop).await;
     let (apps, engines): (Vec<_>, Vec<_>) = running.into_iter().unzip();
     apps.iter().for_each(App::stop);
     drop(apps);

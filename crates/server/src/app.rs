@@ -1,7 +1,6 @@
 //! State shared by all handlers; starts and stops the engine and the background jobs.
 
-use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -31,7 +30,6 @@ use crate::answer_backpressure::UnreadAnswers;
 use crate::calendar;
 use crate::caller::{Auth, Caller};
 use crate::config::Config;
-use crate::console::sale::SaleDesk;
 use crate::ids::IdMaker;
 use crate::keyed_mutex::{KeyedMutex, Turn};
 use crate::ops;
@@ -67,8 +65,6 @@ struct Shared {
     generate_wait: Duration,
     room: Arc<dyn WaitingRoom>,
     gate_cache: GateCache,
-    /// Set only if this server shows a demo.
-    sale_desk: OnceLock<SaleDesk>,
     webhooks: WakeUps,
     webhook_addresses: AllowedAddresses,
     installation: String,
@@ -166,7 +162,6 @@ impl App {
             generate_wait: config.calendar.generate_wait,
             room: parts.room,
             gate_cache: GateCache::default(),
-            sale_desk: OnceLock::new(),
             webhooks: WakeUps::default(),
             webhook_addresses: AllowedAddresses::new(config.auth_is_off(), &config.webhook.allow_networks),
             installation,
@@ -243,15 +238,6 @@ impl App {
 
     pub fn room(&self) -> &dyn WaitingRoom {
         &*self.shared.room
-    }
-
-    /// Marks this server as one that shows a demo, and keeps the address at which it listens.
-    pub fn show_demo(&self, address: SocketAddr) {
-        self.shared.sale_desk.set(SaleDesk::new(address)).ok();
-    }
-
-    pub fn sale_desk(&self) -> Option<&SaleDesk> {
-        self.shared.sale_desk.get()
     }
 
     /// Wake-ups of the webhook workers.

@@ -19,7 +19,6 @@
 //! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
 //! | [`webhooks`] | delivery of events over HTTP to subscribers |
 //! | [`docs`] | `/openapi.json` and `/docs` |
-//! | [`console`] | pages for operators, and the demo |
 //! | [`demo`] | demo data |
 //!
 //! All handlers have one shape: the caller, the parameters, one command or query, a typed answer. They decide no rules.
@@ -30,7 +29,6 @@ pub mod app;
 pub mod calendar;
 pub mod caller;
 pub mod config;
-pub mod console;
 pub mod dead_letters;
 pub mod demo;
 pub mod docs;

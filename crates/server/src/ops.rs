@@ -106,7 +106,6 @@ fn describe_metrics() {
         "holdfast_webhook_pending",
         "Webhook deliveries that wait for an attempt; 10,000 means 10,000 or more."
     );
-    describe_counter!("holdfast_console_views_computed_total", "Computations of console views.");
     describe_counter!("holdfast_redis_data_losses_total", "Detected losses of data in Redis.");
     describe_counter!("holdfast_outbox_publish_failures_total", "Failed attempts to publish an event.");
     describe_counter!("holdfast_outbox_dead_letters_total", "Events that became dead letters after all retries.");

@@ -17,10 +17,16 @@ use crate::stays::{holds, reservations, room_types};
 use crate::tee::{bookings, courses, outbox};
 use crate::tickets::{events, follow, holds as seat_holds, queue, reservations as seat_reservations, seats};
 use crate::webhooks::{deliveries, subscriptions};
-use crate::{console, docs, ops, stream};
+use crate::{docs, ops, stream};
 
-/// Returns the routes and their `OpenAPI` document.
+/// Returns the routes of the API and their `OpenAPI` document.
 pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
+    router_with_pages(app, |_, _| Router::new())
+}
+
+/// Returns the same, with the routes of pages. `pages` builds these from the app and from the API's routes for callers who
+/// are already authenticated.
+pub fn router_with_pages(app: App, pages: impl FnOnce(App, Router) -> Router) -> (Router, utoipa::openapi::OpenApi) {
     let (routes, mut openapi) = OpenApiRouter::with_openapi(docs::Document::openapi())
         .routes(routes!(room_types::create, room_types::list))
         .routes(routes!(room_types::get, room_types::change))
@@ -111,13 +117,13 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .split_for_parts();
     docs::add_names(&mut openapi);
     docs::add_problems(&mut openapi);
-    let pages = docs::Pages::new(&openapi);
+    let reference = docs::Pages::new(&openapi);
     let api = routes.with_state(app.clone());
     let routes = api
         .clone()
-        .route("/openapi.json", get(docs::openapi_json).with_state(pages.clone()))
-        .route("/docs", get(docs::docs_page).with_state(pages))
-        .merge(console::routes(app.clone(), for_pages(api)))
+        .route("/openapi.json", get(docs::openapi_json).with_state(reference.clone()))
+        .route("/docs", get(docs::docs_page).with_state(reference))
+        .merge(pages(app.clone(), for_pages(api)))
         .fallback(refusing(app.clone(), Problem::not_found))
         .method_not_allowed_fallback(refusing(app, Problem::method_not_allowed));
     (routes, openapi)

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Body;
 use futures_util::future::join_all;
 use holdfast_engine::panics;
@@ -25,7 +26,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::app::App;
-use crate::{edge, router};
+use crate::edge;
 
 /// Time that in-flight requests have to finish after the stop signal.
 const FINISH_WITHIN: Duration = Duration::from_secs(8);
@@ -60,14 +61,14 @@ pub fn connections_within(files: usize) -> usize {
     beside_max.min(files.saturating_sub(RESERVE_ACCEPTED_MIN)).max(1)
 }
 
-/// Serves until `stop` resolves, then accepts no new work and finishes the requests in flight.
+/// Serves `router` until `stop` resolves, then accepts no new work and finishes the requests in flight.
 pub async fn serve(
     app: App,
+    router: Router,
     listener: TcpListener,
     connections_max: usize,
     stop: impl Future<Output = ()>,
 ) -> std::io::Result<()> {
-    let (router, _) = router::router(app.clone());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let start = |_| {
         let (app, router) = (app.clone(), router.clone());
@@ -183,7 +184,7 @@ impl Worker {
 }
 
 /// Drives connections until the queue is closed and the last connection has ended.
-async fn drive(app: App, router: axum::Router, mut arriving: mpsc::UnboundedReceiver<Arrival>) -> Ended {
+async fn drive(app: App, router: Router, mut arriving: mpsc::UnboundedReceiver<Arrival>) -> Ended {
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(64 << 10);
     let connections = GracefulShutdown::new();
@@ -226,7 +227,7 @@ async fn drive(app: App, router: axum::Router, mut arriving: mpsc::UnboundedRece
 }
 
 /// Drives reserve connections, one request each, until the queue is closed.
-async fn drive_reserve(app: App, router: axum::Router, mut arriving: mpsc::UnboundedReceiver<Arrival>) -> Ended {
+async fn drive_reserve(app: App, router: Router, mut arriving: mpsc::UnboundedReceiver<Arrival>) -> Ended {
     let mut http = hyper::server::conn::http1::Builder::new();
     http.keep_alive(false).max_buf_size(64 << 10);
     let mut served: VecDeque<JoinHandle<()>> = VecDeque::with_capacity(RESERVE_MAX);

@@ -16,6 +16,7 @@ use holdfast_engine::{Clock as _, ManualClock, OutboxEntry, Store};
 use holdfast_server::config::{Secret, ServerConfig};
 use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::{Role, Roles};
+use holdfast_server::router::router_with_pages;
 use holdfast_server::{App, Config, Parts, serve};
 use holdfast_testkit::{Place, Profile, nats};
 use jiff::civil::{Date, date};
@@ -204,8 +205,11 @@ async fn run_on(
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (stop, stopped) = oneshot::channel::<()>();
     let (served, connections_max) = (app.clone(), config.server.connections_max);
+    let (router, _) = router_with_pages(app.clone(), |app, api| holdfast_console::routes(app, api, None));
     let serving = tokio::spawn(async move {
-        serve::serve(served, listener, connections_max, async { stopped.await.unwrap_or_default() }).await.unwrap();
+        serve::serve(served, router, listener, connections_max, async { stopped.await.unwrap_or_default() })
+            .await
+            .unwrap();
     });
 
     let (bus, config) = (config.bus(), config.clone());
