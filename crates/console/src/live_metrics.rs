@@ -74,7 +74,7 @@ struct Sample {
     batch: Option<f64>,
     commit_p99: Option<f64>,
     /// Fault of each part that has one.
-    failed_publication: BTreeMap<String, String>,
+    faults: BTreeMap<String, String>,
     looking: usize,
 }
 
@@ -163,23 +163,23 @@ struct Reading {
     at: i64,
     counts: Counts,
     metrics: Metrics,
-    failed_publication: BTreeMap<String, String>,
+    faults: BTreeMap<String, String>,
 }
 
 impl Reading {
     async fn take(console: &Console, before: Option<&Self>) -> Self {
         let app = &console.app;
-        let mut failed_publication = failed_publication(console).await;
+        let mut faults = faults(console).await;
         let now = match tokio::time::timeout(READY_WITHIN, app.query(|_, at| Ok(at.now))).await {
             Ok(Ok(now)) => now,
             // The store's clock is unavailable; the time of the plot advances by one interval.
             _ => {
-                failed_publication.entry("store".into()).or_insert_with(|| "no answer".into());
+                faults.entry("store".into()).or_insert_with(|| "no answer".into());
                 Timestamp::from_millis(before.map_or(0, |before| before.at + EVERY.as_millis() as i64))
             }
         };
         let counts = app.stream().activity().counts(now);
-        Self { at: now.as_millis(), counts, metrics: Metrics::parse(&app.metrics().render()), failed_publication }
+        Self { at: now.as_millis(), counts, metrics: Metrics::parse(&app.metrics().render()), faults }
     }
 
     fn since(&self, before: &Self, looking: usize) -> Sample {
@@ -214,14 +214,14 @@ impl Reading {
             batches: batches.count,
             batch: (batches.count > 0).then(|| batches.sum / batches.count as f64),
             commit_p99: millis(commits.quantile(0.99)),
-            failed_publication: self.failed_publication.clone(),
+            faults: self.faults.clone(),
             looking,
         }
     }
 }
 
 /// Returns the faults that `/readyz` reports, by part.
-async fn failed_publication(console: &Console) -> BTreeMap<String, String> {
+async fn faults(console: &Console) -> BTreeMap<String, String> {
     let asking = async {
         let uri = Uri::from_static("/readyz");
         let answer =
@@ -333,12 +333,8 @@ mod tests {
 
     #[test]
     fn repeated_quiet_second_is_not_sent() {
-        let reading = |at| Reading {
-            at,
-            counts: Counts::default(),
-            metrics: Metrics::parse(AFTER),
-            failed_publication: BTreeMap::new(),
-        };
+        let reading =
+            |at| Reading { at, counts: Counts::default(), metrics: Metrics::parse(AFTER), faults: BTreeMap::new() };
         let quiet = reading(2_000).since(&reading(1_000), 1);
         let next = reading(3_000).since(&reading(2_000), 1);
         assert!(next.repeats(&quiet));

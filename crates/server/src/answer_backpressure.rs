@@ -217,6 +217,8 @@ impl Drop for UnreadBytes {
 mod tests {
     use http::StatusCode;
 
+    use holdfast_api::error::ErrorCode;
+
     use super::*;
 
     fn answer(size: usize) -> Response {
@@ -238,7 +240,10 @@ mod tests {
     async fn answers_beyond_the_bound_are_rejected() {
         let unread = UnreadAnswers::new(1 << 20);
         let first = unread.hold(answer(1 << 20), false);
-        assert_eq!(unread.hold(answer(1 << 20), false).extensions().get::<Problem>().unwrap().code, "OVERLOADED");
+        assert_eq!(
+            unread.hold(answer(1 << 20), false).extensions().get::<Problem>().unwrap().code,
+            ErrorCode::Overloaded
+        );
         assert!(unread.reserve(1 << 19).is_err());
         assert_eq!(
             unread.hold(answer(1 << 20), true).status(),

@@ -90,12 +90,12 @@ function show() {
   document.getElementById("refusals").replaceChildren(reasons.length === 0 ? h("p", { class: "quiet small" }, t.now_no_refusals) : h("ul", { class: "reasons" }, reasons.map(([code, count]) => h("li", {}, h("code", {}, code), h("span", {}, number(count))))));
 
   const parts = [["engine", t.now_engine], ["store", t.now_store], ["bus", t.now_bus]];
-  const health = parts.map(([part, label]) => [label, sample.trouble[part]]);
+  const health = parts.map(([part, label]) => [label, sample.faults[part]]);
   const text = JSON.stringify(health);
   // Updated on change only: a screen reader would announce it every second.
   if (show.said !== text) {
     show.said = text;
-    document.getElementById("health").replaceChildren(...health.map(([label, trouble]) => h("li", {}, h("span", {}, label), trouble ? h("span", { class: "mark danger" }, trouble) : h("span", { class: "mark free" }, t.now_ok))));
+    document.getElementById("health").replaceChildren(...health.map(([label, fault]) => h("li", {}, h("span", {}, label), fault ? h("span", { class: "mark danger" }, fault) : h("span", { class: "mark free" }, t.now_ok))));
   }
 }
 

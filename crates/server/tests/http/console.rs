@@ -172,7 +172,7 @@ async fn viewers_share_one_computation() {
         let seen = sample(&mut one, |it| it["live"][0] == 3 && it["looking"] == 2).await;
         let same = sample(&mut other, |it| it["at"] == seen["at"]).await;
         assert_eq!(seen, same);
-        assert_eq!(seen["trouble"], json!({}));
+        assert_eq!(seen["faults"], json!({}));
         app.pass(Span::from_hours(1));
         let later = sample(&mut one, |it| it["live"][0] == 0).await;
         assert_eq!(later["expired"], json!([3, 0, 0, 0, 0]));
