@@ -3,8 +3,7 @@
 //! Hundreds of simulated customers want the same few seats of a concert and the same few nights of one room type. They
 //! use the public API only, as browsers would: they join the queue, poll at the interval they are told, enter, hold, pay,
 //! or give up. A [`Progress`] has the counts so far; an [`Outcome`] has the results, read back from the server;
-//! [`report::html`] renders them as one page. Time and seed are parameters. `course` runs the phases, from set-up to
-//! verification; `concert` and `hotel` have the behaviour of customers.
+//! [`report::html`] renders them as one page. `course` runs the phases; `concert` and `hotel` are the customers.
 
 mod concert;
 mod course;
