@@ -1,4 +1,4 @@
-//! Redelivery repair. A killed NATS may invalidate which messages it had delivered without acknowledgement: it stores them,
+//! Redelivery repair. A killed NATS may forget which messages it had delivered without acknowledgement: it stores them,
 //! and never delivers them again (2.9 nearly always). They are published again; at worst they arrive twice.
 
 use std::ops::RangeInclusive;

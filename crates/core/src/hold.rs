@@ -18,6 +18,9 @@ pub const ENDED_HOLD_KEPT: Span = Span::from_hours(24);
 /// an index.
 pub const HOLD_TTL_MAX: Span = Span::from_hours(24);
 
+/// Upper bound of the time from placing a hold to its end: a hold ends on the next full second.
+pub const HOLD_LIFETIME_MAX: Span = Span::from_millis(HOLD_TTL_MAX.as_millis() + 1_000);
+
 /// Units that a vertical claims with a hold.
 pub trait Claim: Clone + std::fmt::Debug + PartialEq {
     const KIND: Kind;

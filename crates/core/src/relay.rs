@@ -254,7 +254,9 @@ impl Command for AdvanceRelay {
                 }
             }
         }
-        let (sent_up_to, leased_until) = (self.sent_up_to.max(relay.sent_up_to), at.now + LEASE);
+        let sent_up_to = self.sent_up_to.max(relay.sent_up_to);
+        // A lease that was ended meanwhile stays ended, so that another server can take it.
+        let leased_until = if relay.leased_until > at.now { at.now + LEASE } else { relay.leased_until };
         rows.relay.relays.put(self.partition, Relay { sent_up_to, leased_until, ..relay });
         Ok(dead_letters)
     }

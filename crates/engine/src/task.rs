@@ -29,7 +29,7 @@ pub enum Refused {
     Rejected(Rejection),
     #[error("too many commands are waiting")]
     Overloaded,
-    #[error("the command waited too long for its ownership")]
+    #[error("the command waited too long for its turn")]
     LockTimeout,
     #[error("{0}")]
     StoreUnavailable(String),

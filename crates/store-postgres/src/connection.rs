@@ -47,7 +47,7 @@ const COMMON: &[(&str, &str)] = &[
 const BY_KEY: &[(&str, &str)] = &[
     ("default_transaction_isolation", "read committed"),
     // Every statement finds its rows by key. The planner does not know: it guesses from statistics that are not there
-    // yet on a new table, and from the size of a batch that it has not versions. One plan per statement, always by index.
+    // yet on a new table, and from the size of a batch that it has not seen. One plan per statement, always by index.
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),
     ("enable_hashjoin", "off"),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use deadpool::managed::Object;
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX};
+use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_LIFETIME_MAX};
 use holdfast_core::id::HoldId;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::time::Span;
@@ -135,12 +135,12 @@ impl Readers {
 
     /// Deletes expired rows. Caches may still contain deleted rows, and no result depends on their absence.
     pub(crate) async fn purge(&self, now: Timestamp, keep: Keep) -> Result<bool, StoreError> {
-        let created_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
+        let created_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_LIFETIME_MAX);
         let tidying = Purging {
             now,
             outbox_before: now - keep.outbox,
             inbox_before: now - keep.inbox,
-            decisions_on_holds_before: HoldId::earliest_at(now - DECISIONS_KEPT - HOLD_TTL_MAX),
+            decisions_on_holds_before: HoldId::earliest_at(now - DECISIONS_KEPT - HOLD_LIFETIME_MAX),
             limit: PURGE_ROWS_MAX,
         };
         let dropped = self.drop_cleared_month().await?;
@@ -171,7 +171,7 @@ impl Readers {
 
     /// Audits a snapshot of all records; not bounded in time.
     pub(crate) async fn audit(&self, audit: &mut Audit, of: AuditOf) -> Result<(), StoreError> {
-        // ValueReader out of the pool: if this future is dropped, the connection is inside a transaction.
+        // Taken out of the pool: if this future is dropped, the connection is inside a transaction.
         let connection = Object::take(self.lists.get().await?);
         let client = connection.client();
         let begin = format!("{}; SET LOCAL statement_timeout = 0", pipeline::BEGIN_SNAPSHOT);

@@ -128,12 +128,16 @@ impl Leases {
     /// Keeps and takes leases until the app stops.
     pub async fn keep(&self, app: &App) {
         let is_shared = app.store().is_split();
-        let (mut bus_seen, mut has_yielded) = (Instant::now(), false);
+        let (mut bus_seen, mut failed_checks, mut has_yielded) = (Instant::now(), 0, false);
         loop {
             if app.bus().is_none_or(|bus| bus.check().is_ok()) {
-                (bus_seen, has_yielded) = (Instant::now(), false);
+                (bus_seen, failed_checks, has_yielded) = (Instant::now(), 0, false);
+            } else {
+                failed_checks += 1;
             }
-            let bus = match (bus_seen.elapsed() > YIELD_AFTER, has_yielded) {
+            // One failed check may be a short reconnect.
+            let is_lost = failed_checks > 1 && bus_seen.elapsed() > YIELD_AFTER;
+            let bus = match (is_lost, has_yielded) {
                 (false, _) => Bus::Reached,
                 (true, false) => Bus::Lost,
                 (true, true) => Bus::Absent,
@@ -170,6 +174,11 @@ impl Leases {
         }
         let (is_alone, asked_at) = (!app.store().is_split(), Instant::now());
         let (yields, ends_own) = (bus != Bus::Reached, bus == Bus::Lost && !is_alone);
+        if ends_own {
+            // Before the store knows, so that a lost reply leaves no lease in use here that another server has taken.
+            self.state().held.clear();
+            self.changed.send_replace(());
+        }
         let command = LeaseRelays { server: self.server, wanted, is_alone, yields, ends_own };
         let leased = match app.engine().run(command, None).await? {
             Answer::Fresh(leased) => leased,

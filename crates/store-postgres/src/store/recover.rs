@@ -21,7 +21,7 @@ fn statements() -> Vec<&'static str> {
 }
 
 /// Connection that holds the exclusive lock.
-pub(super) struct ValueReader {
+pub(super) struct TakenOver {
     pub(super) connection: Connection,
     pub(super) backend: Backend,
     pub(super) commits: u64,
@@ -31,7 +31,7 @@ pub(super) async fn take(
     connector: &ConnectionFactory,
     clock: &StoreClock,
     previous: Option<&Backend>,
-) -> Result<ValueReader, OpenError> {
+) -> Result<TakenOver, OpenError> {
     let connection = connector.connect(Purpose::ByKey, &statements()).await?;
     let backend = open::lock(&connection, Tenancy::Alone, previous).await?;
     // Read after the lock: before it, another server may have written.
@@ -42,7 +42,7 @@ pub(super) async fn take(
     let head = Head::read(answers.one(head))?;
     clock.heard(head.now, asked);
     clock.not_before(head.last_at);
-    Ok(ValueReader { connection, backend, commits: head.commits })
+    Ok(TakenOver { connection, backend, commits: head.commits })
 }
 
 /// Rebuilds in-memory state. The exclusive lock excludes concurrent writes.
