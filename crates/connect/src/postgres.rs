@@ -53,14 +53,16 @@ impl Address {
         Ok(Self { config, name_check })
     }
 
-    /// Returns host and port, for error messages; several separated by commas. A socket is shown by its directory.
+    /// Returns host and port, for error messages; several separated by commas. A socket is shown by its directory. Of a
+    /// password with an `@` that is not percent-encoded, the library takes the rest for a part of the host: it is not shown.
     pub fn host_and_port(&self) -> String {
         let (hosts, ports) = (self.config.get_hosts(), self.config.get_ports());
         // One port applies to all hosts.
         let port = |at: usize| ports.get(at).or(ports.first()).copied().unwrap_or(PORT_DEFAULT);
+        let after_password = |name: &str| name.rsplit('@').next().unwrap_or_default().to_owned();
         let shown = hosts.iter().enumerate().map(|(at, host)| match host {
             Host::Tcp(name) if name.contains(':') => format!("[{name}]:{}", port(at)),
-            Host::Tcp(name) => format!("{name}:{}", port(at)),
+            Host::Tcp(name) => format!("{}:{}", after_password(name), port(at)),
             Host::Unix(directory) => format!("{}:{}", directory.display(), port(at)),
         });
         shown.collect::<Vec<_>>().join(",")
@@ -107,6 +109,7 @@ mod tests {
     fn host_and_port_omit_the_password() {
         for (url, shown) in [
             ("postgres://holdfast:secret@db/holdfast", "db:5432"),
+            ("postgres://holdfast:sec@ret@db/holdfast", "db:5432"),
             ("postgres://db:6432/holdfast?sslmode=require", "db:6432"),
             ("postgres://one:1,two:2/holdfast", "one:1,two:2"),
             ("postgres://[::1]:6432/holdfast", "[::1]:6432"),

@@ -78,8 +78,8 @@ struct Sample {
     looking: usize,
 }
 
-/// `GET /console/live_metrics`: server-sent events. First `recent`, the last minutes if there were subscribers; then one
-/// `live_metrics` per second.
+/// `GET /console/figures`: server-sent events. First `recent`, the last minutes if there were subscribers; then one
+/// `figures` per second.
 pub async fn listen(State(console): State<Console>, headers: HeaderMap) -> Result<Response, Problem> {
     let session = Session::of(&console, &headers)?;
     let (published, recent) = console.live_metrics.join(&console);

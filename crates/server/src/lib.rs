@@ -9,7 +9,7 @@
 //! | [`router`] | all routes |
 //! | [`caller`] | authentication |
 //! | [`request`] | reading bodies, queries, idempotency keys |
-//! | [`record_quota`], [`unread`] | bounds of idempotency records and of answers in memory |
+//! | `record_quota`, `answer_backpressure` | bounds of idempotency records and of answers in memory |
 //! | [`problem`] | all errors: status, code, sentence |
 //! | [`activity`] | activity counters of holds, for display |
 //! | [`stream`] | server-sent events |

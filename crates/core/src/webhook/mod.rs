@@ -9,7 +9,7 @@
 //! | [`subscription`] | webhooks: create, delete, enable, rotate the secret |
 //! | [`secrets`] | signing secrets, and how long they are used |
 //! | [`types`] | subscribed event types |
-//! | [`offer`] | fan-out of an event to deliveries, once |
+//! | [`enqueue`] | fan-out of an event to deliveries, once |
 //! | [`delivery`] | deliveries; manual retry; purging old ones |
 //! | [`attempt`] | claiming due deliveries, and results of attempts |
 //! | [`audit`] | consistency rules of a whole store |

@@ -8,6 +8,7 @@ use holdfast_api::params::{IdempotencyHeader, ListParams, RoomPath};
 use holdfast_api::parse::parse_date;
 use holdfast_core::calendar::generation::{GenerateSlots, check_anywhere};
 use holdfast_core::calendar::{Generation, GenerationId, RoomId, room};
+use holdfast_core::id::ID_MAX;
 use holdfast_core::schema::calendar::generations;
 use holdfast_engine::Refused;
 use http::StatusCode;
@@ -86,7 +87,7 @@ pub async fn list(
     params: Params,
 ) -> Result<Response, Problem> {
     let room = room_id(&id)?;
-    let page = page(&params, Some)?;
+    let page = page(&params, |number| (number <= ID_MAX).then_some(number))?;
     app.query(|rows, _| room::find(rows, room)).await?;
     let log: Vec<(GenerationId, Generation)> =
         app.list_with_keys::<Generation>(page.list(|after, limit| generations(room, page.order, after, limit))).await?;

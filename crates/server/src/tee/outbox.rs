@@ -78,7 +78,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     check_service(service.as_deref())?;
     let asked =
         status.map(|text| OutboxStatus::parse(&text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
-    let (asked, page) = (asked.transpose()?, page(&params, Some)?);
+    let (asked, page) = (asked.transpose()?, page(&params, |number| (number <= ID_MAX).then_some(number))?);
     let positions = positions(&app).await?;
     if asked == Some(OutboxStatus::Failed) {
         return dead_letters(&app, &page, &positions).await;

@@ -46,11 +46,11 @@ impl GateCache {
         cached.get(&id).filter(is_fresh).map(|cached| cached.event.clone())
     }
 
-    /// Caches an event that was read at `now`.
-    fn put(&self, event: &EventView, batches: u64, now: Timestamp) {
+    /// Caches an event that was read at `now`, a time of the store not before `asked_at`.
+    fn put(&self, event: &EventView, batches: u64, now: Timestamp, asked_at: Instant) {
         let next_end =
             event.remaining_until.map(|end| Duration::from_millis((end.as_millis() - now.as_millis()) as u64));
-        let until = Instant::now() + next_end.map_or(CACHED_FOR, |left| left.min(CACHED_FOR));
+        let until = asked_at + next_end.map_or(CACHED_FOR, |left| left.min(CACHED_FOR));
         let mut cached = self.0.lock();
         if cached.len() >= CACHED_MAX {
             let now = Instant::now();
@@ -93,8 +93,9 @@ pub(crate) async fn queue_gate(app: &App, id: EventId) -> Result<QueueGate, Prob
     if let Some(event) = app.gate_cache().get(id, batches) {
         return Ok(QueueGate::new(event));
     }
+    let asked_at = Instant::now();
     let (event, now) = app.query(|rows, at| Ok((event::view(rows, at, id)?, at.now))).await?;
-    app.gate_cache().put(&event, batches, now);
+    app.gate_cache().put(&event, batches, now, asked_at);
     Ok(QueueGate::new(event))
 }
 

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`subscriptions`], [`deliveries`] | handlers |
 //! | [`fan_out`] | fan-out of durable events: reads the outbox and creates deliveries |
-//! | [`holds`] | fan-out of ephemeral hold events of this server |
+//! | [`hold_fan_out`] | fan-out of ephemeral hold events of this server |
 //! | [`delivery_worker`] | delivery worker: attempts due deliveries with backoff, and purges old ones |
 //! | [`send`] | one attempt: an allowed address, one request, its status |
 //! | [`target`], [`network`] | allowed addresses |

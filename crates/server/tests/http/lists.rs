@@ -150,3 +150,19 @@ async fn cursor_is_valid_in_its_order_only(profile: Profile) {
     })
     .await;
 }
+
+profiles!(cursor_beyond_all_numbers_is_rejected);
+/// A cursor holds any number of 64 bits; one that no record can have is not passed on to a store.
+async fn cursor_beyond_all_numbers_is_rejected(profile: Profile) {
+    with_app(profile, async |app| {
+        fill(app).await;
+        for list in lists(app).await {
+            for cursor in ["__________8", "gAAAAAAAAAA"] {
+                let answer = app.send("GET", &with_query(&list, &format!("cursor={cursor}")), &[], "").await;
+                assert_eq!(answer.refusal(), (400, "INVALID_INPUT"), "{list} {cursor}");
+                assert_eq!(answer.json["field"], "cursor", "{list} {cursor}");
+            }
+        }
+    })
+    .await;
+}
