@@ -1,7 +1,7 @@
 //! Panics of the process: a panic hook that counts and logs each of them, and scopes that defer this to their caller.
 //!
 //! A decision may panic because its read set is inconsistent, which is a conflict and no fault. Only the engine can
-//! tell the two apart, after the panic. [`catch`] therefore silences the hook, and the engine calls [`Panic::report`]
+//! tell the two apart, after the panic. `catch` therefore silences the hook, and the engine calls `Panic::report`
 //! if it was a fault.
 
 use std::any::Any;

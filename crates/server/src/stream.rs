@@ -1,7 +1,7 @@
 //! Server-sent events: one `CloudEvents` 1.0 JSON per change.
 //!
 //! Durable events come from the outbox and are never lost: a client that reconnects with `Last-Event-ID`, or falls
-//! behind, gets them from the store ([`Replays`]). Hold events are ephemeral: only clients connected at that moment get
+//! behind, gets them from the store (`Replays`). Hold events are ephemeral: only clients connected at that moment get
 //! them.
 //!
 //! A stream ends when its server cannot read the outbox for [`CUT_OFF_AFTER`], so that its client connects to another

@@ -27,7 +27,7 @@ const CACHED_FOR: Duration = Duration::from_millis(200);
 /// Maximum number of cached events.
 const CACHED_MAX: usize = 1_000;
 
-/// Gate cache: event views that were read within [`CACHED_FOR`].
+/// Gate cache: event views that were read within `CACHED_FOR`.
 #[derive(Debug, Default)]
 pub struct GateCache(Mutex<HashMap<EventId, CachedEvent>>);
 
