@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use crate::calendar;
 use crate::command::{Decision, NeedRows};
 use crate::event::{Event, EventLog};
-use crate::hold::{AttemptId, Decided};
-use crate::id::{IdRange, Sequence};
+use crate::hold::{AttemptId, Decided, Hold};
+use crate::id::{HoldId, IdRange, Sequence};
 use crate::idempotency::{IdempotencyRecord, IdempotencyRecordId};
 use crate::relay;
 use crate::shop;
@@ -37,6 +37,7 @@ crate::tables! {
         ids: Table<Sequence, IdRange> => durable cached,
         /// Not cached in memory: records can be large and are rarely read again.
         idempotency_records: Table<IdempotencyRecordId, IdempotencyRecord> => durable uncached,
+        holds: Table<HoldId, Hold> => live cached,
         /// Secondary index: quantities held per unit.
         held: Table<Unit, Tally, Units> => live complete,
         /// Secondary index: number of live holds per user and kind.
@@ -45,6 +46,9 @@ crate::tables! {
         fences: Table<Resource, CapacityFence> => live complete,
         /// Outcomes of confirm attempts. Used only where live and durable rows lie in two stores.
         decisions: Table<AttemptId, Decided> => durable complete,
+        /// Confirmed holds. Written only where live and durable rows lie in two stores; elsewhere the same SQL table as
+        /// `holds`.
+        confirmed_holds: Table<HoldId, Hold> => durable cached,
         relay: relay::Tables => set,
         stay: stay::Tables => set,
         shop: shop::Tables => set,

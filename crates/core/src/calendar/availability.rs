@@ -5,6 +5,7 @@ use super::local_time::SlotStart;
 use super::room::{self, RoomId};
 use super::slot::{self, LockedBy, SlotId, SlotState, check_starts};
 use crate::command::{Context, Decision};
+use crate::hold::Origin;
 use crate::id::UserId;
 use crate::money::Currency;
 use crate::working_set::WorkingSet;
@@ -117,7 +118,7 @@ fn result(slots: &[AskedSlot]) -> AvailabilityResult {
 fn request_locks(rows: &mut WorkingSet, at: &Context<'_>, ids: &[SlotId]) -> Decision<()> {
     for id in ids {
         if let LockedBy::Lock(lock) = slot::locked_by(rows, *id, at.now)? {
-            rows.calendar.locks.request(&lock);
+            rows.holds.request(&lock);
         }
     }
     Ok(())
@@ -126,8 +127,8 @@ fn request_locks(rows: &mut WorkingSet, at: &Context<'_>, ids: &[SlotId]) -> Dec
 fn free_status(rows: &mut WorkingSet, locked_by: LockedBy, user: Option<UserId>) -> Decision<AskedStatus> {
     Ok(match (locked_by, user) {
         (LockedBy::None, _) => AskedStatus::Available,
-        (LockedBy::Lock(lock), Some(user)) => match rows.calendar.locks.get(&lock)? {
-            Some(lock) if lock.owner == user => AskedStatus::LockedByCaller,
+        (LockedBy::Lock(lock), Some(user)) => match rows.holds.get(&lock)? {
+            Some(lock) if lock.owner == user && lock.origin == Origin::Lock => AskedStatus::LockedByCaller,
             Some(_) | None => AskedStatus::Locked,
         },
         (LockedBy::Lock(_) | LockedBy::Prepared, _) => AskedStatus::Locked,

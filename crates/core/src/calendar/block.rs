@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use super::BLOCK_SLOTS_MAX;
-use super::confirm::finish_attempt;
 use super::local_time::SlotStart;
-use super::lock::{LockedSlot, Purpose, RoomClaim, insert_lock};
+use super::line::{LockedSlot, SlotsItem};
 use super::reservation::free_slot;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_starts, not_available};
 use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
-use crate::hold::{self, AttemptId};
+use crate::hold::{AttemptId, Decided, Item, Origin, Placement, confirm, place};
 use crate::id::{HoldId, ID_MAX, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
 use crate::unit::{Holder, Kind};
@@ -64,19 +63,18 @@ impl TwoPhase for BlockSlots {
         rows.holders.request(&Holder { kind: Kind::Room, user: system_user() });
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;
         let line = |(id, slot): &(SlotId, Slot)| LockedSlot { start: id.start, minutes: slot.minutes, price: 0 };
-        let claim = RoomClaim {
-            room: self.room,
-            slots: slots.iter().map(line).collect(),
-            total: 0,
+        let lock = Placement {
+            id: HoldId::new(at.now, self.random),
+            owner: system_user(),
+            origin: Origin::System,
+            created_at: at.now,
+            expires_at: at.end_after(at.limits.calendar.lock_ttl),
             currency: room.currency,
-            purpose: Purpose::Block,
-        };
-        let id = HoldId::new(at.now, self.random);
-        let lock = insert_lock(rows, id, system_user(), at.end_after(at.limits.calendar.lock_ttl), claim, at.now)?;
-        let prepared = hold::prepare(rows, &lock, at.now)?;
-        let attempt = prepared.attempt();
-        rows.calendar.locks.put(lock.id, prepared);
-        Ok(attempt)
+            lines: [(0, Item::Slots(SlotsItem { room: self.room, slots: slots.iter().map(line).collect() }))],
+        }
+        .into_hold();
+        place::insert(rows, &lock, at.now)?;
+        confirm::prepare(rows, &lock, at.now)
     }
 
     fn record(&self, rows: &mut WorkingSet, _at: &Context<'_>, prepared: &AttemptId) -> Decision<Vec<SlotView>> {
@@ -85,7 +83,7 @@ impl TwoPhase for BlockSlots {
             rows.calendar.slots.request(id);
         }
         rows.calendar.rooms.request(&self.room);
-        hold::prepared(rows.calendar.locks.get(&prepared.hold)?, *prepared)?;
+        confirm::find_prepared(rows, *prepared)?.ok_or(Stop::Retry)?;
         if rows.decisions.get(prepared)?.is_some() {
             return Err(Stop::Retry);
         }
@@ -98,8 +96,7 @@ impl TwoPhase for BlockSlots {
             }
             slots.push((id, slot));
         }
-        // Blocking creates no record, but the outcome of an attempt needs a number.
-        hold::record_outcome(rows, *prepared, self.room.get());
+        rows.decisions.put(*prepared, Decided::Committed);
         Ok(self.block(rows, &room, slots))
     }
 
@@ -108,9 +105,10 @@ impl TwoPhase for BlockSlots {
         rows: &mut WorkingSet,
         at: &Context<'_>,
         prepared: &AttemptId,
-        outcome: Option<&Vec<SlotView>>,
+        _outcome: Option<&Vec<SlotView>>,
     ) -> Decision<()> {
-        finish_attempt(rows, *prepared, outcome.map(|_| self.room.get()), at.now)
+        // The system user's lock ends in the same way, whatever the outcome.
+        confirm::finish(rows, *prepared, None, at.now)
     }
 }
 

@@ -10,7 +10,8 @@
 //! | [`generation`] | generating slots ahead of time, and purging old ones |
 //! | [`rebuild`] | replacing slots after a change of the opening hours |
 //! | [`slot`] | one slot, and lists of slots |
-//! | [`lock`], [`confirm`] | locking, releasing, confirming |
+//! | [`line`] | the line of a lock, and what confirming it records |
+//! | [`lock`] | placing and replacing locks |
 //! | [`block`], [`reprice`] | blocking slots for sale, and repricing them |
 //! | [`reservation`] | reservations, and their cancellation |
 //! | [`availability`], [`stats`] | availability of slots, and statistics of sales |
@@ -19,11 +20,11 @@
 pub mod audit;
 pub mod availability;
 pub mod block;
-pub mod confirm;
 pub mod generation;
 pub mod grid;
 pub mod holiday;
 pub mod hours;
+pub mod line;
 pub mod local_time;
 pub mod lock;
 pub mod pricing;
@@ -36,7 +37,6 @@ pub mod stats;
 #[cfg(test)]
 mod tests;
 
-use crate::id::HoldId;
 use crate::table::Table;
 use crate::time::Span;
 
@@ -45,7 +45,7 @@ pub use generation::{Generation, GenerationId};
 pub use holiday::{Country, Holiday, HolidayId, HolidaysOf};
 pub use hours::{Exception, OpenHours, OperatingHours};
 pub use local_time::{DayRange, LocalTime, SlotStart, Weekdays};
-pub use lock::{LiveLock, LockedSlot, Purpose, RoomClaim, RoomLock};
+pub use line::{ConfirmLock, LiveLock, LockedSlot, ReleaseLock, SlotsItem};
 pub use reservation::{ReservedSlot, RoomReservation, RoomReservationId, RoomReservationState};
 pub use room::{Peak, Room, RoomId};
 pub use slot::{Slot, SlotId, SlotState, SlotStatus, SlotView, SlotsOf};
@@ -88,7 +88,6 @@ crate::tables! {
         slots: Table<SlotId, Slot, SlotsOf> => durable cached,
         /// Append-only log.
         generations: Table<GenerationId, Generation> => durable cached,
-        locks: Table<HoldId, RoomLock> => live cached,
         /// Secondary index: the live lock of a slot.
         by_slot: Table<SlotId, LiveLock> => live complete,
         reservations: Table<RoomReservationId, RoomReservation> => durable cached,

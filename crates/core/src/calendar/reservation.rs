@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use super::local_time::{LocalTime, SlotStart};
-use super::lock::LockedSlot;
+use super::line::LockedSlot;
 use super::room::RoomId;
 use super::slot::{Slot, SlotId, SlotState};
 use crate::actor::Actor;

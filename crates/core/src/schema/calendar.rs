@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::audit::Audit;
 use crate::calendar::hours::Rebuild;
 use crate::calendar::{
-    Country, Exception, Generation, GenerationId, Holiday, HolidayId, LocalTime, LockedSlot, OpenHours, OperatingHours,
-    Peak, Purpose, ReservedSlot, Room, RoomClaim, RoomId, RoomLock, RoomReservation, RoomReservationId,
+    Country, Exception, Generation, GenerationId, Holiday, HolidayId, LocalTime, OpenHours, OperatingHours,
+    Peak, ReservedSlot, Room, RoomId, RoomReservation, RoomReservationId,
     RoomReservationState, Slot, SlotId, SlotStart, SlotState, Weekdays,
 };
-use crate::id::{HoldId, ID_MAX, UserId};
+use crate::id::{ID_MAX, UserId};
 use jiff::civil::Date;
 
-use crate::schema::hold::{self, OWNER};
+use crate::unit::Kind;
 use crate::schema::list::{Filter, List, Order};
 use crate::schema::record::Record;
 use crate::schema::table::{ChildRows, Column, TableSchema, big, boolean, date, int, moment, text, uuid};
@@ -258,64 +258,6 @@ impl Record for Generation {
 /// Columns of a slot, the same for locks and reservations.
 const LINE: &[Column] = &[date("slot_date"), int("slot_time"), int("minutes"), big("price")];
 
-impl Record for RoomLock {
-    type Key = HoldId;
-
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "room_lock",
-        key: hold::KEY,
-        fixed: &[
-            OWNER[0],
-            OWNER[1],
-            OWNER[2],
-            big("room_id"),
-            big("total_price"),
-            text("currency"),
-            // `BLOCK` occurs only where live and durable rows lie in two stores.
-            text("purpose"),
-        ],
-        changing: hold::STATE,
-        child_rows: Some(ChildRows { table: "room_lock_slot", owner: "lock_id", columns: LINE }),
-    };
-
-    fn put_key<'a>(key: &'a HoldId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a HoldId, values: &mut Values<'a>) {
-        hold::put_owner(self, values);
-        values.add(&self.claim.room).add(&self.claim.total).add(&self.claim.currency);
-        values.add_value(match self.claim.purpose {
-            Purpose::Reserve => "RESERVE",
-            Purpose::Block => "BLOCK",
-        });
-        hold::put_state(self, values);
-    }
-
-    fn put_child_rows<'a>(&'a self, lines: &mut Vec<Values<'a>>) {
-        lines.extend(self.claim.slots.iter().map(|slot| line(slot.start, slot.minutes, slot.price)));
-    }
-
-    fn take(values: &mut ValueReader<'_>, lines: Vec<ValueReader<'_>>) -> Option<(HoldId, Self)> {
-        let header = hold::take_owner(values)?;
-        let (room, total, currency) = (values.take()?, values.take()?, values.take()?);
-        let purpose = match &*values.take::<String>()? {
-            "RESERVE" => Purpose::Reserve,
-            "BLOCK" => Purpose::Block,
-            _ => return None,
-        };
-        let slots = lines.into_iter().map(|mut line| {
-            Some(LockedSlot { start: take_start(&mut line)?, minutes: line.take()?, price: line.take()? })
-        });
-        let claim = RoomClaim { room, slots: slots.collect::<Option<_>>()?, total, currency, purpose };
-        header.with_claim(claim, values)
-    }
-
-    fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
-        audit.calendar.lock(row);
-    }
-}
-
 impl Record for RoomReservation {
     type Key = RoomReservationId;
 
@@ -374,6 +316,7 @@ impl Record for RoomReservation {
 
     fn show(_key: &RoomReservationId, row: &Self, audit: &mut Audit) {
         audit.calendar.reservation(row);
+        audit.holds.record(Kind::Room, row.id.get(), row.lock);
     }
 }
 

@@ -5,20 +5,22 @@
 //!
 //! | module | contents |
 //! | --- | --- |
+//! | [`codec`] | binary encoding of values |
 //! | [`value`] | column values, and the conversion of core's types |
 //! | [`table`] | tables and columns |
 //! | [`record`] | [`Record`]: a row as column values |
 //! | [`visit`] | all tables, in a fixed order |
 //! | [`list`] | pages of long lists |
 //! | [`sequence`] | names of number sequences |
-//! | `hold` | columns that all holds share |
+//! | [`hold`] | holds and their lines |
 //! | [`stay`], [`shop`], [`calendar`], [`ticket`], [`tee`] | one per vertical |
 //! | [`relay`], [`webhook`] | positions of the outbox relay; webhooks and deliveries |
 //!
 //! This module makes no decisions and does no I/O.
 
 pub mod calendar;
-mod hold;
+pub mod codec;
+pub mod hold;
 pub mod list;
 pub mod record;
 pub mod relay;

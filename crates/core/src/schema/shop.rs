@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::audit::Audit;
-use crate::id::{HoldId, UserId};
+use crate::id::UserId;
 use crate::money::Currency;
 use crate::shop::{
     CartItem, CartItemId, Coupon, CouponCode, CouponState, Discount, Inventory, InventoryReservationId, Order,
-    OrderClaim, OrderHold, OrderId, OrderLine, OrderState, Product, ProductId, ProductOption, ProductOptionId,
+    OrderId, StockItem, OrderState, Product, ProductId, ProductOption, ProductOptionId,
     UserAccount, UserCoupon, UserCouponId,
 };
 
-use crate::schema::hold::{self, OWNER};
+use crate::unit::Kind;
 use crate::schema::list::{Filter, List};
 use crate::schema::record::Record;
 use crate::schema::table::{ChildRows, Column, TableSchema, big, boolean, int, moment, text, uuid};
@@ -257,7 +257,7 @@ const LINE: &[Column] = &[
     big("unit_price"),
 ];
 
-fn put_lines<'a>(lines: &'a [OrderLine], out: &mut Vec<Values<'a>>) {
+fn put_lines<'a>(lines: &'a [StockItem], out: &mut Vec<Values<'a>>) {
     for line in lines {
         let mut values = Values::default();
         values.add(&line.reservation).add(&line.option).add(&line.product_name).add(&line.option_code);
@@ -266,9 +266,9 @@ fn put_lines<'a>(lines: &'a [OrderLine], out: &mut Vec<Values<'a>>) {
     }
 }
 
-fn take_lines(lines: Vec<ValueReader<'_>>) -> Option<Arc<[OrderLine]>> {
+fn take_lines(lines: Vec<ValueReader<'_>>) -> Option<Arc<[StockItem]>> {
     let line = |mut values: ValueReader<'_>| {
-        Some(OrderLine {
+        Some(StockItem {
             reservation: values.take()?,
             option: values.take()?,
             product_name: values.take()?,
@@ -278,42 +278,6 @@ fn take_lines(lines: Vec<ValueReader<'_>>) -> Option<Arc<[OrderLine]>> {
         })
     };
     lines.into_iter().map(line).collect()
-}
-
-impl Record for OrderHold {
-    type Key = HoldId;
-
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "order_hold",
-        key: hold::KEY,
-        fixed: &[OWNER[0], OWNER[1], OWNER[2], text("currency"), big("total_amount")],
-        changing: hold::STATE,
-        child_rows: Some(ChildRows { table: "inventory_reservation", owner: "hold_id", columns: LINE }),
-    };
-
-    fn put_key<'a>(key: &'a HoldId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a HoldId, values: &mut Values<'a>) {
-        hold::put_owner(self, values);
-        values.add(&self.claim.currency).add(&self.claim.total);
-        hold::put_state(self, values);
-    }
-
-    fn put_child_rows<'a>(&'a self, lines: &mut Vec<Values<'a>>) {
-        put_lines(&self.claim.lines, lines);
-    }
-
-    fn take(values: &mut ValueReader<'_>, lines: Vec<ValueReader<'_>>) -> Option<(HoldId, Self)> {
-        let header = hold::take_owner(values)?;
-        let claim = OrderClaim { currency: values.take()?, total: values.take()?, lines: take_lines(lines)? };
-        header.with_claim(claim, values)
-    }
-
-    fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
-        audit.shop.hold(row);
-    }
 }
 
 impl Record for Order {
@@ -376,17 +340,13 @@ impl Record for Order {
 
     fn show(_key: &OrderId, row: &Self, audit: &mut Audit) {
         audit.shop.order(row);
+        audit.holds.record(Kind::Shop, row.id.get(), row.hold);
     }
 }
 
 /// Finds the order of a reservation line.
 pub fn order_of(reservation: InventoryReservationId) -> List {
     List::of::<Order>(None, 1).filter(Filter::HasChildRow("id", reservation.get().into()))
-}
-
-/// Lists holds in order of creation, for stores that keep holds in SQL tables.
-pub fn order_holds(after: Option<&HoldId>, limit: usize) -> List {
-    List::of::<OrderHold>(after, limit)
 }
 
 /// Lists orders in order of number: all, or those of a user, by the index of users.

@@ -1,13 +1,13 @@
 //! Schema of hotel stays.
 
 use crate::audit::Audit;
-use crate::id::{HoldId, UserId};
+use crate::id::UserId;
 use crate::stay::{
-    ClientHoldKey, Night, NightId, RoomType, RoomTypeId, StayClaim, StayDates, StayHold, StayReservation,
+    ClientHoldKey, Night, NightId, RoomType, RoomTypeId, StayDates, StayReservation,
     StayReservationId, StayReservationState,
 };
 
-use crate::schema::hold::{self, OWNER};
+use crate::unit::Kind;
 use crate::schema::list::{Filter, List};
 use crate::schema::record::Record;
 use crate::schema::table::{TableSchema, big, boolean, date, int, moment, text, uuid};
@@ -91,55 +91,6 @@ impl Record for Night {
     }
 }
 
-impl Record for StayHold {
-    type Key = HoldId;
-
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "stay_hold",
-        key: hold::KEY,
-        fixed: &[
-            OWNER[0],
-            OWNER[1],
-            OWNER[2],
-            big("room_type_id"),
-            date("check_in"),
-            date("check_out"),
-            text("client_key"),
-            big("price"),
-            text("currency"),
-        ],
-        changing: hold::STATE,
-        child_rows: None,
-    };
-
-    fn put_key<'a>(key: &'a HoldId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a HoldId, values: &mut Values<'a>) {
-        hold::put_owner(self, values);
-        values.add(&self.claim.room_type).add(&self.claim.dates.check_in).add(&self.claim.dates.check_out);
-        values.add(&self.claim.client_key).add(&self.claim.price).add(&self.claim.currency);
-        hold::put_state(self, values);
-    }
-
-    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(HoldId, Self)> {
-        let header = hold::take_owner(values)?;
-        let claim = StayClaim {
-            room_type: values.take()?,
-            dates: take_dates(values)?,
-            client_key: values.take()?,
-            price: values.take()?,
-            currency: values.take()?,
-        };
-        header.with_claim(claim, values)
-    }
-
-    fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
-        audit.stay.hold(row);
-    }
-}
-
 impl Record for StayReservation {
     type Key = StayReservationId;
 
@@ -195,6 +146,7 @@ impl Record for StayReservation {
 
     fn show(_key: &StayReservationId, row: &Self, audit: &mut Audit) {
         audit.stay.reservation(row);
+        audit.holds.record(Kind::Stay, row.id.get(), row.hold);
     }
 }
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::audit::Audit;
-use crate::id::{HoldId, UserId};
+use crate::id::UserId;
 use crate::ticket::{
-    Buyer, BuyerId, EventId, EventSales, PlannedSeat, ReservedSeat, SeatClaim, SeatHold, SeatId, SeatPlan,
+    Buyer, BuyerId, EventId, EventSales, PlannedSeat, ReservedSeat, SeatId, SeatPlan,
     SeatReservation, SeatReservationId, SeatReservationState, SoldSeat, TicketEvent,
 };
 
-use crate::schema::hold::{self, OWNER};
+use crate::unit::Kind;
 use crate::schema::list::{Filter, List};
 use crate::schema::record::Record;
 use crate::schema::table::{ChildRows, Column, TableSchema, big, boolean, int, moment, text, uuid};
@@ -237,42 +237,6 @@ fn take_seats(lines: Vec<ValueReader<'_>>) -> Option<Arc<[ReservedSeat]>> {
     lines.into_iter().map(seat).collect()
 }
 
-impl Record for SeatHold {
-    type Key = HoldId;
-
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "seat_hold",
-        key: hold::KEY,
-        fixed: &[OWNER[0], OWNER[1], OWNER[2], big("event_id"), big("total_price"), text("currency")],
-        changing: hold::STATE,
-        child_rows: Some(ChildRows { table: "seat_hold_seat", owner: "hold_id", columns: SEAT }),
-    };
-
-    fn put_key<'a>(key: &'a HoldId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a HoldId, values: &mut Values<'a>) {
-        hold::put_owner(self, values);
-        values.add(&self.claim.event).add(&self.claim.total).add(&self.claim.currency);
-        hold::put_state(self, values);
-    }
-
-    fn put_child_rows<'a>(&'a self, lines: &mut Vec<Values<'a>>) {
-        put_seats(&self.claim.seats, lines);
-    }
-
-    fn take(values: &mut ValueReader<'_>, lines: Vec<ValueReader<'_>>) -> Option<(HoldId, Self)> {
-        let header = hold::take_owner(values)?;
-        let (event, total, currency) = (values.take()?, values.take()?, values.take()?);
-        header.with_claim(SeatClaim { event, seats: take_seats(lines)?, total, currency }, values)
-    }
-
-    fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
-        audit.ticket.hold(row);
-    }
-}
-
 impl Record for SeatReservation {
     type Key = SeatReservationId;
 
@@ -329,6 +293,7 @@ impl Record for SeatReservation {
 
     fn show(_key: &SeatReservationId, row: &Self, audit: &mut Audit) {
         audit.ticket.reservation(row);
+        audit.holds.record(Kind::Ticket, row.id.get(), row.hold);
     }
 }
 

@@ -1,9 +1,6 @@
 //! All tables in a fixed order: referenced tables first. Servers that share a database lock in this order.
 
-use crate::hold::{Claim, Hold, Indexed};
-use crate::id::HoldId;
 use crate::table::{Scan, Table};
-use crate::unit::Kind;
 use crate::working_set::Tables;
 use crate::{calendar, relay, shop, stay, tee, ticket, webhook};
 
@@ -20,22 +17,8 @@ pub trait VisitorMut {
     fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &mut Table<R::Key, R, S>);
 }
 
-/// Visits tables of holds.
-pub trait HoldVisitor<'a> {
-    fn visit<C: Claim>(&mut self, table: &'a Table<HoldId, Hold<C>>)
-    where
-        Hold<C>: Record<Key = HoldId> + Indexed;
-}
-
-/// Visits tables of holds mutably.
-pub trait HoldVisitorMut {
-    fn visit<C: Claim>(&mut self, table: &mut Table<HoldId, Hold<C>>)
-    where
-        Hold<C>: Record<Key = HoldId> + Indexed;
-}
-
 macro_rules! visit {
-    (durable: $($set:ident.$table:ident),+; holds: $($hold_set:ident.$holds:ident),+ $(;)?) => {
+    (durable: $($set:ident.$table:ident),+; live: holds $(, $live_set:ident.$live:ident)*; $(;)?) => {
         /// Visits all durable tables.
         pub fn durable<'a>(tables: &'a Tables, visitor: &mut impl Visitor<'a>) {
             $(visitor.visit(&tables.$set.$table);)+
@@ -45,22 +28,15 @@ macro_rules! visit {
             $(visitor.visit(&mut tables.$set.$table);)+
         }
 
-        /// Visits the holds of all kinds.
-        pub fn holds<'a>(tables: &'a Tables, visitor: &mut impl HoldVisitor<'a>) {
-            $(visitor.visit(&tables.$hold_set.$holds);)+
+        /// Visits the live tables that SQL stores keep.
+        pub fn live<'a>(tables: &'a Tables, visitor: &mut impl Visitor<'a>) {
+            visitor.visit(&tables.holds);
+            $(visitor.visit(&tables.$live_set.$live);)*
         }
 
-        pub fn holds_mut(tables: &mut Tables, visitor: &mut impl HoldVisitorMut) {
-            $(visitor.visit(&mut tables.$hold_set.$holds);)+
-        }
-
-        /// Visits the holds of all kinds, as records.
-        pub fn hold_records<'a>(tables: &'a Tables, visitor: &mut impl Visitor<'a>) {
-            $(visitor.visit(&tables.$hold_set.$holds);)+
-        }
-
-        pub fn hold_records_mut(tables: &mut Tables, visitor: &mut impl VisitorMut) {
-            $(visitor.visit(&mut tables.$hold_set.$holds);)+
+        pub fn live_mut(tables: &mut Tables, visitor: &mut impl VisitorMut) {
+            visitor.visit(&mut tables.holds);
+            $(visitor.visit(&mut tables.$live_set.$live);)*
         }
     };
 }
@@ -75,7 +51,7 @@ visit!(
         tee.courses, tee.slots, tee.slot_times, tee.slot_bookings, tee.slot_replicas, tee.bookings, tee.booking_keys,
         tee.history, tee.by_slot, tee.notifications, tee.notices, tee.inbox, tee.imported,
         webhook.webhooks, webhook.events, webhook.deliveries, webhook.due;
-    holds: stay.holds, shop.holds, calendar.locks, ticket.holds;
+    live: holds, shop.last_holds;
 );
 
 /// Fails to compile until a new table is listed here: decide about it, and add it to `visit!` above.
@@ -90,6 +66,8 @@ fn check_tables_are_listed(tables: Tables) {
         holders: _,
         fences: _,
         decisions: _,
+        holds: _,
+        confirmed_holds: _,
         relay,
         stay,
         shop,
@@ -115,7 +93,7 @@ fn check_tables_are_listed(tables: Tables) {
         imported: _,
     } = tee;
     let relay::Tables { relays: _, failed_publications: _ } = relay;
-    let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
+    let stay::Tables { room_types: _, nights: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
     let shop::Tables {
         users: _,
         products: _,
@@ -124,8 +102,7 @@ fn check_tables_are_listed(tables: Tables) {
         cart: _,
         coupons: _,
         user_coupons: _,
-        holds: _,
-        by_user: _,
+        last_holds: _,
         orders: _,
     } = shop;
     let calendar::Tables {
@@ -134,7 +111,6 @@ fn check_tables_are_listed(tables: Tables) {
         holidays: _,
         slots: _,
         generations: _,
-        locks: _,
         by_slot: _,
         reservations: _,
     } = calendar;
@@ -144,21 +120,10 @@ fn check_tables_are_listed(tables: Tables) {
         sales: _,
         seats: _,
         buyers: _,
-        holds: _,
         by_seat: _,
         buyers_held: _,
         reservations: _,
     } = ticket;
-}
-
-/// Returns the table of the records that holds of a kind become. It has a column `hold_id`.
-pub fn record_of(kind: Kind) -> &'static TableSchema {
-    match kind {
-        Kind::Stay => stay::StayReservation::SCHEMA,
-        Kind::Shop => shop::Order::SCHEMA,
-        Kind::Room => calendar::RoomReservation::SCHEMA,
-        Kind::Ticket => ticket::SeatReservation::SCHEMA,
-    }
 }
 
 /// Returns the schemas of all durable tables.
@@ -166,9 +131,9 @@ pub fn durable_schemas() -> Vec<&'static TableSchema> {
     schemas(durable)
 }
 
-/// Returns the schemas of the hold tables.
-pub fn hold_schemas() -> Vec<&'static TableSchema> {
-    schemas(hold_records)
+/// Returns the schemas of the live tables that SQL stores keep.
+pub fn live_schemas() -> Vec<&'static TableSchema> {
+    schemas(live)
 }
 
 /// Returns tables without rows, for visitors that need only the schemas.

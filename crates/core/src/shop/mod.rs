@@ -16,6 +16,7 @@
 pub mod audit;
 pub mod cart;
 pub mod coupon;
+pub mod line;
 pub mod order;
 pub mod payment;
 pub mod product;
@@ -25,7 +26,7 @@ pub mod stock;
 mod tests;
 pub mod user;
 
-use crate::id::{HoldId, UserId};
+use crate::id::UserId;
 use crate::table::Table;
 use crate::time::Span;
 use crate::unit::{Kind, Resource, Unit};
@@ -35,7 +36,8 @@ pub use coupon::{Coupon, CouponCode, CouponState, Discount, UserCoupon, UserCoup
 pub use order::{Order, OrderId, OrderState};
 pub use payment::PaidOrder;
 pub use product::{Product, ProductId, ProductOption, ProductOptionId};
-pub use reservation::{InventoryReservationId, LastHold, OrderClaim, OrderHold, OrderLine, ReservedOrder};
+pub use line::{InventoryReservationId, LastHold, StockItem};
+pub use reservation::ReservedOrder;
 pub use stock::{Inventory, StockView};
 pub use user::UserAccount;
 
@@ -66,9 +68,8 @@ crate::tables! {
         cart: Table<CartItemId, CartItem, CartOf> => durable cached,
         coupons: Table<CouponCode, Coupon> => durable cached,
         user_coupons: Table<UserCouponId, UserCoupon> => durable cached,
-        holds: Table<HoldId, OrderHold> => live cached,
-        /// Secondary index: the latest hold of a user, unless it was paid or released.
-        by_user: Table<UserId, LastHold> => live complete,
+        /// Latest hold of a user on a cart.
+        last_holds: Table<UserId, LastHold> => live cached,
         orders: Table<OrderId, Order> => durable cached,
     }
 }

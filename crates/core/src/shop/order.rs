@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::coupon::{CouponCode, CouponState, UserCoupon, UserCouponId};
-use super::reservation::OrderLine;
+use super::line::StockItem;
 use super::stock::{self, Inventory};
 use super::user::{self, UserAccount};
 use crate::actor::Actor;
@@ -28,7 +28,7 @@ pub struct Order {
     pub user: UserId,
     pub hold: HoldId,
     /// Lines of the reservation.
-    pub items: Arc<[OrderLine]>,
+    pub items: Arc<[StockItem]>,
     pub total: i64,
     pub discount: i64,
     /// `total − discount`.

@@ -3,13 +3,14 @@
 use super::cart::{CartItem, CartItemId};
 use super::coupon::{self, CouponCode, CouponState, UserCoupon, UserCouponId};
 use super::order::{Order, OrderId, OrderState};
-use super::reservation::{self, InventoryReservationId, OrderHold};
+use super::line::{InventoryReservationId, StockItem};
+use super::reservation;
 use super::stock::{self, Inventory};
 use super::user::{self, UserAccount};
 use super::{CART_LINES_MAX, stock_unit};
 use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
-use crate::hold::{self, AttemptId, HoldState, Indexed as _, Status};
+use crate::hold::{AttemptId, Hold, Records, Status, confirm};
 use crate::id::{Sequence, UserId};
 use crate::money::AMOUNT_MAX;
 use crate::rejection::{Fault, Rejection, ShopRejection};
@@ -44,7 +45,7 @@ impl Command for PayOrder {
         self.request_rows(rows, at.now);
         let hold = self.find_open(rows, at.now)?;
         let paid = self.pay(rows, &hold, at.now)?;
-        reservation::end(rows, &hold, HoldState::Confirmed { record: paid.order.id.get() }, at.now)?;
+        confirm::end(rows, &hold, Records::Shared(paid.order.id.get()), at.now)?;
         Ok(paid)
     }
 
@@ -64,21 +65,18 @@ impl TwoPhase for PayOrder {
         self.check_input()?;
         reservation::request_last_hold(rows, self.user);
         let hold = self.find_open(rows, at.now)?;
-        let prepared = hold::prepare(rows, &hold, at.now)?;
-        let attempt = prepared.attempt();
-        rows.shop.holds.put(prepared.id, prepared);
-        Ok(attempt)
+        confirm::prepare(rows, &hold, at.now)
     }
 
     fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &AttemptId) -> Decision<PaidOrder> {
         self.request_rows(rows, at.now);
-        let hold = hold::prepared(rows.shop.holds.get(&prepared.hold)?, *prepared)?;
-        if let Some(number) = hold::recorded_outcome(rows, *prepared)? {
+        let hold = confirm::find_prepared(rows, *prepared)?.ok_or(Stop::Retry)?;
+        if let Some(confirmed) = confirm::recorded(rows, *prepared)? {
             // The attempt was recorded by a commit whose outcome was reported as unknown.
-            return recorded(rows, number);
+            return recorded(rows, confirmed.record().expect("a paid hold has an order"));
         }
         let paid = self.pay(rows, &hold, at.now)?;
-        hold::record_outcome(rows, *prepared, paid.order.id.get());
+        confirm::commit(rows, &hold, Records::Shared(paid.order.id.get()));
         Ok(paid)
     }
 
@@ -89,26 +87,7 @@ impl TwoPhase for PayOrder {
         prepared: &AttemptId,
         outcome: Option<&PaidOrder>,
     ) -> Decision<()> {
-        let record = outcome.map(|paid| paid.order.id.get());
-        finish_attempt(rows, *prepared, record, at.now)
-    }
-}
-
-/// Finishes a payment whose server failed. The durable outcome is already decided: the order of this number, or
-/// aborted.
-#[derive(Clone, Debug)]
-pub struct RecoverOrder {
-    pub of: AttemptId,
-    pub record: Option<u64>,
-}
-
-impl Command for RecoverOrder {
-    type Outcome = ();
-    const NAME: &'static str = "shop.order.finish_attempt";
-    type Writes = writes::Live;
-
-    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
-        finish_attempt(rows, self.of, self.record, at.now)
+        confirm::finish(rows, *prepared, outcome.map(|paid| Records::Shared(paid.order.id.get())), at.now)
     }
 }
 
@@ -133,7 +112,7 @@ impl PayOrder {
         }
         reservation::request_last_hold(rows, self.user);
         if let Ok(Some(hold)) = reservation::last_hold(rows, self.user, now) {
-            for line in hold.lines.iter() {
+            for line in hold.items::<StockItem>() {
                 rows.shop.inventory.request(&line.option);
                 rows.held.request(&stock_unit(line.option));
                 rows.shop.cart.request(&CartItemId { user: self.user, option: line.option });
@@ -146,12 +125,12 @@ impl PayOrder {
     }
 
     /// Returns the user's hold if it can still be paid and has the expected lines.
-    fn find_open(&self, rows: &mut WorkingSet, now: Timestamp) -> Decision<OrderHold> {
+    fn find_open(&self, rows: &mut WorkingSet, now: Timestamp) -> Decision<Hold> {
         let hold = reservation::last_hold(rows, self.user, now)?;
         match hold.as_ref().map(|hold| hold.status(now)) {
             Some(Status::Prepared) => Err(Stop::Retry),
             Some(Status::Expired) => reservation::reject(rows, self.user, ShopRejection::OrderReservationExpired),
-            Some(Status::Held | Status::Confirmed { .. } | Status::Cancelled | Status::Replaced) | None => {
+            Some(Status::Held | Status::Confirmed | Status::Cancelled | Status::Replaced) | None => {
                 match hold.filter(|hold| hold.is_live(now) && self.has_expected_lines(hold)) {
                     Some(hold) => Ok(hold),
                     None => reservation::reject(rows, self.user, ShopRejection::OrderReservationNotFound),
@@ -160,21 +139,21 @@ impl PayOrder {
         }
     }
 
-    fn has_expected_lines(&self, hold: &OrderHold) -> bool {
+    fn has_expected_lines(&self, hold: &Hold) -> bool {
         let Some(mut expected) = self.reservation_ids.clone() else { return true };
         expected.sort_unstable();
         // The line numbers of a hold are ascending.
-        expected.into_iter().eq(hold.lines.iter().map(|line| line.reservation))
+        expected.into_iter().eq(hold.items::<StockItem>().map(|item| item.reservation))
     }
 
     /// Debits the account, uses the coupon, takes the stock, and inserts the order of a hold.
-    fn pay(&self, rows: &mut WorkingSet, hold: &OrderHold, now: Timestamp) -> Decision<PaidOrder> {
+    fn pay(&self, rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decision<PaidOrder> {
         let account = user::find(rows, self.user)?;
         let discount = match self.user_coupon() {
-            Some(id) => coupon::usable(rows, &id, hold.currency, now)?.discount.of(hold.total),
+            Some(id) => coupon::usable(rows, &id, hold.currency, now)?.discount.of(hold.total()),
             None => 0,
         };
-        let needed = hold.total - discount;
+        let needed = hold.total() - discount;
         if self.expected_amount.is_some_and(|expected| expected != needed) {
             return Err(ShopRejection::AmountChanged { amount: needed }.into());
         }
@@ -188,8 +167,8 @@ impl PayOrder {
             id: OrderId::new(rows.next_id(Sequence::Order)?).expect("sequence numbers are valid ids"),
             user: self.user,
             hold: hold.id,
-            items: hold.lines.clone(),
-            total: hold.total,
+            items: hold.items().cloned().collect(),
+            total: hold.total(),
             discount,
             paid: needed,
             coupon: self.coupon.clone(),
@@ -208,8 +187,8 @@ impl PayOrder {
     }
 }
 
-fn take_stock(rows: &mut WorkingSet, hold: &OrderHold) -> Decision<()> {
-    for line in hold.lines.iter() {
+fn take_stock(rows: &mut WorkingSet, hold: &Hold) -> Decision<()> {
+    for line in hold.items::<StockItem>() {
         let old = stock::inventory(rows, line.option)?;
         // A live hold can always be paid. Only after a loss of live rows may its goods have been sold to another user.
         if old.stock() < line.quantity {
@@ -222,8 +201,8 @@ fn take_stock(rows: &mut WorkingSet, hold: &OrderHold) -> Decision<()> {
 }
 
 /// Removes the bought quantities from the cart; quantities added since stay.
-fn take_from_cart(rows: &mut WorkingSet, hold: &OrderHold) -> Decision<()> {
-    for line in hold.lines.iter() {
+fn take_from_cart(rows: &mut WorkingSet, hold: &Hold) -> Decision<()> {
+    for line in hold.items::<StockItem>() {
         let id = CartItemId { user: hold.owner, option: line.option };
         match rows.shop.cart.get(&id)?.copied() {
             Some(item) if item.quantity > line.quantity => {
@@ -242,18 +221,4 @@ fn recorded(rows: &mut WorkingSet, number: u64) -> Decision<PaidOrder> {
     let order = rows.shop.orders.get(&id)?.cloned().expect("a recorded order exists");
     let balance_after = user::find(rows, order.user)?.balance;
     Ok(PaidOrder { order, balance_after })
-}
-
-/// Finishes a payment attempt. No effect if it is finished already, or if the hold was lost.
-fn finish_attempt(rows: &mut WorkingSet, of: AttemptId, record: Option<u64>, now: Timestamp) -> Decision<()> {
-    let Some(hold) = hold::find_prepared(rows.shop.holds.get(&of.hold)?, of) else { return Ok(()) };
-    OrderHold::request_indexes(rows, &hold);
-    match record {
-        Some(record) => reservation::end(rows, &hold, HoldState::Confirmed { record }, now),
-        None => {
-            let hold = hold::revert_prepare(rows, &hold, now)?;
-            rows.shop.holds.put(hold.id, hold);
-            Ok(())
-        }
-    }
 }

@@ -3,14 +3,16 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`room_type`] | room types and nights: creating, changing, closing and opening |
-//! | [`hold`] | placing, replacing, confirming and cancelling a hold |
+//! | [`line`] | the line of a hold on rooms |
+//! | [`place`] | placing and replacing holds |
 //! | [`reservation`] | reservations, and their cancellation |
 //! | [`availability`] | availability, night by night |
 //! | [`audit`] | consistency rules of a whole store |
 
 pub mod audit;
 pub mod availability;
-pub mod hold;
+pub mod line;
+pub mod place;
 pub mod reservation;
 pub mod room_type;
 #[cfg(test)]
@@ -24,7 +26,7 @@ use crate::table::{Row, Table};
 use crate::time::{Span, Timestamp, date_of_ordinal, date_ordinal};
 use crate::unit::{Kind, Resource, Unit};
 
-pub use hold::{ClientHoldKey, StayClaim, StayHold};
+pub use line::{CancelStayHold, ClientHoldKey, ConfirmStayHold, StayItem};
 pub use reservation::{StayReservation, StayReservationId, StayReservationState};
 pub use room_type::{Night, NightId, NightsFrom, RoomType, RoomTypeId};
 
@@ -47,7 +49,6 @@ crate::tables! {
         room_types: Table<RoomTypeId, RoomType> => durable cached,
         /// Nights that have a reservation or were closed; other nights have no row.
         nights: Table<NightId, Night, NightsFrom> => durable cached,
-        holds: Table<HoldId, StayHold> => live cached,
         /// Secondary index: the live hold of a user on these dates of a room type.
         by_dates: Table<DatesKey, LiveHold> => live complete,
         /// Secondary index: the live hold under a client's key on these dates of a room type.

@@ -10,7 +10,7 @@
 //! | [`seat`] | status of seats |
 //! | [`best`] | choice of the best free seats: pure geometry, no rows |
 //! | [`place`] | placing holds: on chosen seats, or on the best free ones |
-//! | [`hold`] | life of a hold: confirming, cancelling |
+//! | [`line`] | the line of a hold on seats |
 //! | [`reserve`] | reserving seats in one step |
 //! | [`reservation`] | reservations, and their cancellation |
 //! | [`admission`] | publishing admissions through the waiting room |
@@ -20,7 +20,7 @@ pub mod admission;
 pub mod audit;
 pub mod best;
 pub mod event;
-pub mod hold;
+pub mod line;
 pub mod place;
 pub mod plan;
 pub mod reservation;
@@ -39,7 +39,7 @@ use crate::unit::{Kind, Tally, Unit};
 
 pub use admission::QueueAdmission;
 pub use event::{EventSales, TicketEvent};
-pub use hold::{SeatClaim, SeatHold};
+pub use line::{CancelSeatHold, ConfirmSeatHold, SeatsItem};
 pub use plan::{PlannedSeat, SeatPlan};
 pub use reservation::{ReservedSeat, SeatReservation, SeatReservationId, SeatReservationState};
 pub use seat::SoldSeat;
@@ -76,7 +76,6 @@ crate::tables! {
         seats: Table<SeatId, SoldSeat, SeatsOf> => durable cached,
         /// Users with reserved seats of an event; users without any have no row.
         buyers: Table<BuyerId, Buyer> => durable cached,
-        holds: Table<HoldId, SeatHold> => live cached,
         /// Secondary index: the live hold on a seat.
         by_seat: Table<SeatId, SeatPointer, SeatsOf> => live complete,
         /// Secondary index: number of seats of an event that a user holds.

@@ -2,13 +2,12 @@
 
 use super::best;
 use super::event::{self, TicketEvent};
-use super::hold::SeatHold;
 use super::seat::{self, SeatStatus};
 use super::seat_claim::{SeatRequest, check_at_once, check_on_sale, claim_seats};
 use super::{EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatPlan, SeatsOf, event_unit, seat_unit};
 use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
-use crate::hold::{self, Indexed as _};
+use crate::hold::{self, Hold, place};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, TicketRejection};
 use crate::unit::Kind;
@@ -27,11 +26,11 @@ pub struct HoldSeats {
 }
 
 impl Command for HoldSeats {
-    type Outcome = SeatHold;
+    type Outcome = Hold;
     const NAME: &'static str = "ticket.hold.place";
     type Writes = writes::Live;
 
-    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatHold> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Hold> {
         let request = SeatRequest { event: self.event, user: self.user, seats: &self.seats };
         request.request_rows(rows);
         let (event, seats) = request.check(rows, at)?;
@@ -64,11 +63,11 @@ pub struct HoldBest {
 }
 
 impl Command for HoldBest {
-    type Outcome = SeatHold;
+    type Outcome = Hold;
     const NAME: &'static str = "ticket.hold.place_best";
     type Writes = writes::Live;
 
-    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatHold> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Hold> {
         SeatRequest { event: self.event, user: self.user, seats: &[] }.request_rows(rows);
         let event = event::find(rows, self.event)?;
         let fault = Fault::OutOfRange { min: 1, max: SEATS_AT_ONCE_MAX as i64 };
@@ -158,10 +157,9 @@ impl HoldBest {
 }
 
 /// Inserts a new hold, unless its owner has too many.
-fn insert(rows: &mut WorkingSet, at: &Context<'_>, hold: SeatHold) -> Decision<SeatHold> {
+fn insert(rows: &mut WorkingSet, at: &Context<'_>, hold: Hold) -> Decision<Hold> {
     hold::check_hold_limit(rows, at, Kind::Ticket, hold.owner)?;
-    SeatHold::index(rows, &hold, at.now)?;
-    rows.ticket.holds.insert(hold.id, hold.clone());
-    rows.emit(Event::SeatsHeld(hold.clone()));
+    place::insert(rows, &hold, at.now)?;
+    rows.emit(Event::HoldPlaced(hold.clone()));
     Ok(hold)
 }

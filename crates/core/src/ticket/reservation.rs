@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::event::{self, EventSales};
-use super::{Buyer, BuyerId, EventId, SeatHold, SeatId, SoldSeat};
+use super::{Buyer, BuyerId, EventId, SeatId, SeatsItem, SoldSeat};
 use crate::actor::Actor;
 use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
+use crate::hold::Hold;
 use crate::id::{HoldId, Sequence, UserId, number_id};
 use crate::money::Currency;
 use crate::rejection::TicketRejection;
@@ -103,32 +104,37 @@ pub fn find(rows: &mut WorkingSet, id: SeatReservationId, actor: Actor) -> Decis
 }
 
 /// Counts the seats of a hold as reserved, and inserts the reservation.
-pub(super) fn reserve(rows: &mut WorkingSet, hold: &SeatHold, now: Timestamp) -> Decision<SeatReservation> {
-    request_rows(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
+pub(super) fn reserve(
+    rows: &mut WorkingSet,
+    hold: &Hold,
+    item: &SeatsItem,
+    price: i64,
+    now: Timestamp,
+) -> Decision<SeatReservation> {
+    let SeatsItem { event, seats } = item;
     let id = SeatReservationId::new(rows.next_id(Sequence::SeatReservation)?).expect("sequence numbers are valid ids");
-    // A live hold can always be confirmed. Only after a loss of live rows may another customer have a seat.
-    for seat in &*hold.seats {
+    for seat in &**seats {
         if rows.ticket.seats.get(&seat.seat)?.is_some() {
             return Err(TicketRejection::SeatAlreadyReserved { seat: seat.seat.get() }.into());
         }
         rows.ticket.seats.put(seat.seat, SoldSeat { reservation: id });
     }
-    let count = hold.seats.len() as u32;
-    let reserved = event::sales(rows, hold.event)?.reserved + count;
-    if reserved > event::find(rows, hold.event)?.seat_count {
+    let count = seats.len() as u32;
+    let reserved = event::sales(rows, *event)?.reserved + count;
+    if reserved > event::find(rows, *event)?.seat_count {
         return Err(TicketRejection::SoldOut.into());
     }
-    rows.ticket.sales.put(hold.event, EventSales { reserved });
-    let buyer = BuyerId { event: hold.event, user: hold.owner };
+    rows.ticket.sales.put(*event, EventSales { reserved });
+    let buyer = BuyerId { event: *event, user: hold.owner };
     let reserved = reserved_by(rows, buyer)? + count;
     rows.ticket.buyers.put(buyer, Buyer { reserved });
     let reservation = SeatReservation {
         id,
         hold: hold.id,
-        event: hold.event,
+        event: *event,
         user: hold.owner,
-        seats: hold.seats.clone(),
-        total: hold.total,
+        seats: seats.clone(),
+        total: price,
         currency: hold.currency,
         reserved_at: now,
         state: SeatReservationState::Reserved,

@@ -4,11 +4,10 @@
 use std::sync::Arc;
 
 use super::event::{self, TicketEvent};
-use super::hold::{SeatClaim, SeatHold, end};
+use super::line::SeatsItem;
 use super::{BuyerId, EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatId, event_unit, seat, seat_unit};
-use crate::command::{Attempt, Context, Decision, Stop};
-use crate::event::Event;
-use crate::hold::{self, Hold, HoldState, Indexed as _};
+use crate::command::{Context, Decision, Stop};
+use crate::hold::{self, Hold, Item, Origin, Placement, cancel, place};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, TicketRejection};
 use crate::time::Timestamp;
@@ -26,9 +25,9 @@ pub(super) struct SeatRequest<'a> {
 /// A new claim on seats that were free, or held by the same user.
 pub(super) struct SeatClaimed {
     /// Not inserted yet.
-    pub hold: SeatHold,
+    pub hold: Hold,
     /// Holds of the same user that it replaces; they have ended.
-    pub replaced: Vec<SeatHold>,
+    pub replaced: Vec<Hold>,
 }
 
 impl SeatRequest<'_> {
@@ -139,29 +138,28 @@ pub(super) fn claim_seats(
     for seat in &*seats {
         check_free(rows, seat.seat, &replaced, at.now)?;
     }
-    let state = HoldState::Replaced { by: id };
     for old in &replaced {
-        end(rows, old, state, at.now)?;
-        rows.emit(Event::SeatsReleased(Hold { state, ..old.clone() }));
+        cancel::replace(rows, old, id, at.now)?;
     }
     check_limit(rows, at, event, user, seats.len() as u32)?;
     hold::check_suspended(rows, at)?;
     let total = seats.iter().map(|seat| seat.price).sum();
-    let hold = SeatHold {
+    let hold = Placement {
         id,
         owner: user,
+        origin: Origin::Seats,
         created_at: at.now,
         expires_at: at.end_after(at.limits.ticket.hold_ttl),
-        state: HoldState::Held,
-        attempts: Attempt::default(),
-        claim: SeatClaim { event: event.id, seats, total, currency: event.currency },
-    };
+        currency: event.currency,
+        lines: [(total, Item::Seats(SeatsItem { event: event.id, seats }))],
+    }
+    .into_hold();
     Ok(SeatClaimed { hold, replaced })
 }
 
 /// Returns the user's live holds on any of these seats, with their index entries. A prepared hold is not live; its
 /// seats make `check_free` back off.
-fn own_holds(rows: &mut WorkingSet, user: UserId, seats: &[ReservedSeat], now: Timestamp) -> Decision<Vec<SeatHold>> {
+fn own_holds(rows: &mut WorkingSet, user: UserId, seats: &[ReservedSeat], now: Timestamp) -> Decision<Vec<Hold>> {
     let mut ids = Vec::new();
     for seat in seats {
         match rows.ticket.by_seat.get(&seat.seat)? {
@@ -172,23 +170,24 @@ fn own_holds(rows: &mut WorkingSet, user: UserId, seats: &[ReservedSeat], now: T
     ids.sort_unstable();
     ids.dedup();
     for id in &ids {
-        rows.ticket.holds.request(id);
+        rows.holds.request(id);
     }
     let mut own = Vec::new();
     for id in ids {
-        own.extend(rows.ticket.holds.get(&id)?.filter(|hold| hold.is_live(now)).cloned());
+        let is_own = |hold: &&Hold| hold.origin == Origin::Seats && hold.is_live(now);
+        own.extend(rows.holds.get(&id)?.filter(is_own).cloned());
     }
     for hold in &own {
-        SeatHold::request_indexes(rows, hold);
+        place::request_indexes(rows, hold);
     }
     Ok(own)
 }
 
-fn check_free(rows: &mut WorkingSet, id: SeatId, own: &[SeatHold], now: Timestamp) -> Decision<()> {
+fn check_free(rows: &mut WorkingSet, id: SeatId, own: &[Hold], now: Timestamp) -> Decision<()> {
     if rows.ticket.seats.get(&id)?.is_some() {
         return Err(TicketRejection::SeatAlreadyReserved { seat: id.get() }.into());
     }
-    let is_own = own.iter().any(|hold| hold.seats.iter().any(|seat| seat.seat == id));
+    let is_own = own.iter().any(|hold| hold.item::<SeatsItem>().seats.iter().any(|seat| seat.seat == id));
     if is_own || !seat::is_held(rows, id, now)? {
         return Ok(());
     }
