@@ -26,7 +26,7 @@ fn findings(change: impl Fn(&mut CalendarAudit, &Consistent)) -> Vec<String> {
 }
 
 struct Consistent {
-    lock: RoomLock,
+    lock: Hold,
     reservation: RoomReservation,
     room: RoomId,
     free: Slot,
@@ -89,7 +89,7 @@ fn mismatched_lock_and_reservation_are_found() {
     });
     assert!(found.len() == 1 && found[0].contains("confirmed twice"), "{found:?}");
     let found = findings(|audit, original| {
-        audit.lock(&RoomLock { state: HoldState::Confirmed { record: 7 }, ..original.lock.clone() });
+        audit.lock(&Hold { state: HoldState::Confirmed, ..original.lock.clone() });
     });
     assert!(found.len() == 1 && found[0].ends_with("confirmed, but reservation 7 is not its own"), "{found:?}");
     let found = findings(|audit, original| {
@@ -102,7 +102,7 @@ fn mismatched_lock_and_reservation_are_found() {
 #[test]
 fn wrong_totals_and_times_are_found() {
     let found = findings(|audit, original| {
-        let mut lock = RoomLock { state: HoldState::Cancelled, ..original.lock.clone() };
+        let mut lock = Hold { state: HoldState::Cancelled, ..original.lock.clone() };
         lock.claim.total += 1;
         lock.expires_at = lock.created_at;
         audit.lock(&lock);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::calendar::block::UnblockSlots;
-use crate::calendar::confirm::RecoverLock;
+use crate::calendar::confirm::RecoverHold;
 use crate::calendar::holiday::SetHolidays;
 use crate::calendar::reprice::{RepriceSlots, Repriced};
 use crate::calendar::room::ChangeRoom;
@@ -106,7 +106,7 @@ fn abandoned_block_attempt_is_finished() {
         let attempt = world.prepare(&block).unwrap();
         assert!(world.memory.calendar.locks.rows().next().is_some(), "prepared");
         world.wait(Span::from_secs(3_600));
-        world.run(&RecoverLock { of: attempt, record }).unwrap();
+        world.run(&RecoverHold { of: attempt, record }).unwrap();
         assert_eq!(world.memory.held.rows().count(), 0);
         assert_eq!(audit(&world), [""; 0]);
         lock(&mut world, room, 1, &slots).expect("the slot was not recorded as blocked");

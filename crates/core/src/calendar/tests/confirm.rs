@@ -1,7 +1,7 @@
 //! Confirming a lock, in one commit and in steps, and cancelling the reservation.
 
 use super::*;
-use crate::calendar::confirm::RecoverLock;
+use crate::calendar::confirm::RecoverHold;
 use crate::calendar::lock::{self, ReleaseLock};
 use crate::calendar::reprice::RepriceSlots;
 use crate::calendar::reservation::{self, CancelRoomReservation};
@@ -13,8 +13,8 @@ use crate::hold::{AttemptId, HoldState};
 use crate::id::HoldId;
 use crate::table::TableState;
 
-fn confirm_command(lock: &RoomLock) -> ConfirmLock {
-    ConfirmLock { id: lock.id, actor: Actor::User(lock.owner) }
+fn confirm_command(lock: &Hold) -> ConfirmLock {
+    ConfirmLock::new(lock.id, Actor::User(lock.owner))
 }
 
 fn not_locked(reservation: Option<u64>) -> Rejection {
@@ -50,7 +50,7 @@ fn confirm_turns_lock_into_reservation() {
 
         let repeated = run(&mut world, &confirm_command(&lock));
         assert_eq!(repeated, Err(not_locked(Some(reservation.id.get()))), "a repeat returns the reservation");
-        let release = ReleaseLock { id: lock.id, actor: Actor::Admin };
+        let release = ReleaseLock::new(lock.id, Actor::Admin);
         assert_eq!(world.run(&release), Err(not_locked(Some(reservation.id.get()))));
     });
 }
@@ -66,10 +66,10 @@ fn confirm_of_ended_or_foreign_lock_is_rejected() {
         let replaced = lock(&mut world, room, 1, &slots).unwrap();
         let released = lock(&mut world, room, 1, &slots).unwrap();
         assert_eq!(run(&mut world, &confirm_command(&replaced)), Err(not_locked(None)));
-        world.run(&ReleaseLock { id: released.id, actor: Actor::Admin }).unwrap();
+        world.run(&ReleaseLock::new(released.id, Actor::Admin)).unwrap();
         assert_eq!(run(&mut world, &confirm_command(&released)), Err(not_locked(None)));
         let expired = lock(&mut world, room, 1, &slots).unwrap();
-        let other = ConfirmLock { id: expired.id, actor: Actor::User(user(2)) };
+        let other = ConfirmLock::new(expired.id, Actor::User(user(2)));
         assert_eq!(run(&mut world, &other), Err(Rejection::Forbidden));
         world.now = expired.expires_at;
         assert_eq!(run(&mut world, &confirm_command(&expired)), Err(not_locked(None)));
@@ -119,18 +119,18 @@ fn slot_is_sold_once_after_loss_of_live_rows() {
         world.memory.held = TableState::complete();
         restore(&mut world, &lost);
         assert_eq!(run(&mut world, &confirm_command(&lost)), Err(not_available(TOMORROW, "10:00")));
-        world.run(&ReleaseLock { id: lost.id, actor: Actor::Admin }).expect("the rejected lock is live again");
+        world.run(&ReleaseLock::new(lost.id, Actor::Admin)).expect("the rejected lock is live again");
         assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00R 11:00");
         assert_eq!(audit(&world), [""; 0]);
     });
 }
 
-fn restore(world: &mut World, lock: &RoomLock) {
+fn restore(world: &mut World, lock: &Hold) {
     world.memory.holders = TableState::complete();
     world
         .step(crate::command::Writes::Live, |rows, at| {
-            RoomLock::request_indexes(rows, lock);
-            RoomLock::index(rows, lock, at.now)
+            Hold::request_indexes(rows, lock);
+            Hold::index(rows, lock, at.now)
         })
         .unwrap();
 }
@@ -176,7 +176,7 @@ fn replacing_or_releasing_prepared_lock_retries() {
     let repeated = lock_command(&world, room, 1, &slots);
     let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&repeated, rows, at));
     assert_eq!(decided, Err(Stop::Retry));
-    let release = ReleaseLock { id: lock.id, actor: Actor::Admin };
+    let release = ReleaseLock::new(lock.id, Actor::Admin);
     let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&release, rows, at));
     assert_eq!(decided, Err(Stop::Retry));
 }
@@ -189,13 +189,13 @@ fn abandoned_attempt_is_finished_as_decided() {
         let held = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
         let attempt = world.prepare(&confirm_command(&held)).unwrap();
         let of = attempt;
-        world.run(&RecoverLock { of: AttemptId { attempt: Attempt(of.attempt.0 + 1), ..of }, record }).unwrap();
-        world.run(&RecoverLock { of, record }).unwrap();
-        world.run(&RecoverLock { of, record: Some(88) }).expect("a second finish has no effect");
+        world.run(&RecoverHold { of: AttemptId { attempt: Attempt(of.attempt.0 + 1), ..of }, record }).unwrap();
+        world.run(&RecoverHold { of, record }).unwrap();
+        world.run(&RecoverHold { of, record: Some(88) }).expect("a second finish has no effect");
         let state = world.ask(|rows, _| Ok(lock::find(rows, held.id, Actor::Admin)?.state)).unwrap();
         assert_eq!(state, record.map_or(HoldState::Held, |record| HoldState::Confirmed { record }));
         let unknown = AttemptId { hold: HoldId::new(world.now, [9; 10]), ..of };
-        world.run(&RecoverLock { of: unknown, record }).expect("a lost lock is ignored");
+        world.run(&RecoverHold { of: unknown, record }).expect("a lost lock is ignored");
     }
 }
 

@@ -23,7 +23,7 @@ struct History {
     dice: Dice,
     room: RoomId,
     in_steps: bool,
-    locks: Vec<RoomLock>,
+    locks: Vec<Hold>,
     reservations: Vec<RoomReservation>,
     prepared: Vec<PreparedAttempt>,
     commands: u64,
@@ -88,7 +88,7 @@ impl History {
             6..=8 if !self.locks.is_empty() => self.confirm(),
             9 if !self.locks.is_empty() => {
                 let lock = &self.locks[self.dice.roll(self.locks.len() as u64) as usize];
-                self.run(&ReleaseLock { id: lock.id, actor: Actor::Admin });
+                self.run(&ReleaseLock::new(lock.id, Actor::Admin));
             }
             10 if !self.reservations.is_empty() => {
                 let index = self.dice.roll(self.reservations.len() as u64) as usize;
@@ -134,7 +134,7 @@ impl History {
     /// Confirms a random lock, which must succeed exactly if the lock is live.
     fn confirm(&mut self) {
         let lock = self.locks[self.dice.roll(self.locks.len() as u64) as usize].clone();
-        let command = ConfirmLock { id: lock.id, actor: Actor::Admin };
+        let command = ConfirmLock::new(lock.id, Actor::Admin);
         let now = self.world.now;
         let is_live = self.world.memory.calendar.locks.rows().any(|(id, lock)| *id == command.id && lock.is_live(now));
         if self.in_steps && is_live && self.dice.roll(2) == 0 {
@@ -223,7 +223,7 @@ fn steps_and_single_commit_give_same_result() {
                     let lock = history.run(&command);
                     history.locks.extend(lock);
                 } else if let Some(lock) = history.locks.pop() {
-                    let reservation = history.run(&ConfirmLock { id: lock.id, actor: Actor::Admin });
+                    let reservation = history.run(&ConfirmLock::new(lock.id, Actor::Admin));
                     history.reservations.extend(reservation);
                 } else {
                     let slots = history.some_slots();

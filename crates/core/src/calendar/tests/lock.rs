@@ -21,7 +21,7 @@ fn lock_claims_slots_at_their_prices() {
     assert_eq!(slots, expected.collect::<Vec<_>>(), "in order");
     assert_eq!(lock.expires_at, world.now + Span::from_secs(300));
     assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00 11:00L");
-    assert_eq!(world.events, [Event::RoomSlotsLocked(lock.clone())]);
+    assert_eq!(world.events, [Event::HoldPlaced(lock.clone())]);
     assert_eq!(world.ask(|rows, _| lock::find(rows, lock.id, Actor::User(user(7)))), Ok(lock.clone()));
     assert_eq!(world.ask(|rows, _| lock::find(rows, lock.id, Actor::User(user(8)))), Err(Rejection::Forbidden));
     let unknown = HoldId::new(world.now, [9; 10]);
@@ -104,12 +104,12 @@ fn ended_lock_frees_its_slots_at_once() {
     assert_eq!(lock(&mut world, room, 2, &one), Err(not_available(TOMORROW, "09:00")), "never earlier");
     world.now = first.expires_at;
     assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
-    let release = ReleaseLock { id: first.id, actor: Actor::Admin };
+    let release = ReleaseLock::new(first.id, Actor::Admin);
     assert_eq!(world.run(&release), Err(CalendarRejection::SlotNotLocked { reservation: None }.into()));
     let second = lock(&mut world, room, 2, &one).expect("free at the end of the first lock");
     assert_eq!(lock(&mut world, room, 3, &one), Err(not_available(TOMORROW, "09:00")));
     // The remaining count of the first lock does not affect the second one.
-    world.run(&ReleaseLock { id: second.id, actor: Actor::Admin }).unwrap();
+    world.run(&ReleaseLock::new(second.id, Actor::Admin)).unwrap();
     let third = lock(&mut world, room, 3, &one).unwrap();
     world.wait(Span::from_secs(1));
     assert_eq!(lock(&mut world, room, 1, &one), Err(not_available(TOMORROW, "09:00")));
@@ -130,10 +130,10 @@ fn overlapping_own_locks_are_replaced_whole() {
     let mut status = |id| world.ask(|rows, at| Ok(lock::find(rows, id, Actor::Admin)?.status(at.now))).unwrap();
     assert_eq!([a.id, b.id].map(&mut status), [Status::Replaced; 2]);
     assert_eq!([c.id, new.id].map(&mut status), [Status::Held; 2]);
-    let released = |lock: &RoomLock| {
-        Event::RoomSlotsReleased(RoomLock { state: HoldState::Replaced { by: new.id }, ..lock.clone() })
+    let released = |lock: &Hold| {
+        Event::RoomSlotsReleased(Hold { state: HoldState::Replaced { by: new.id }, ..lock.clone() })
     };
-    assert_eq!(world.events, [released(&a), released(&b), Event::RoomSlotsLocked(new.clone())]);
+    assert_eq!(world.events, [released(&a), released(&b), Event::HoldPlaced(new.clone())]);
     assert_eq!(audit(&world), [""; 0]);
 }
 
@@ -186,11 +186,11 @@ fn lock_is_released_once() {
     let mut world = world();
     let room = room(&mut world);
     let held = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
-    let by = |actor| ReleaseLock { id: held.id, actor };
+    let by = |actor| ReleaseLock::new(held.id, actor);
     assert_eq!(world.run(&by(Actor::User(user(2)))), Err(Rejection::Forbidden));
     world.events.clear();
     world.run(&by(Actor::User(user(1)))).unwrap();
-    assert_eq!(world.events, [Event::RoomSlotsReleased(RoomLock { state: HoldState::Cancelled, ..held.clone() })]);
+    assert_eq!(world.events, [Event::RoomSlotsReleased(Hold { state: HoldState::Cancelled, ..held.clone() })]);
     assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
     assert_eq!(
         world.run(&by(Actor::User(user(1)))),
@@ -212,7 +212,7 @@ fn indexes_are_rebuilt_from_live_locks() {
     world.memory.held = TableState::complete();
     world.memory.holders = TableState::complete();
     world.memory.calendar.by_slot = TableState::complete();
-    let live: Vec<RoomLock> = world
+    let live: Vec<Hold> = world
         .memory
         .calendar
         .locks
@@ -223,12 +223,12 @@ fn indexes_are_rebuilt_from_live_locks() {
     assert_eq!(live, std::slice::from_ref(&kept));
     for lock in &live {
         let mut rows = crate::WorkingSet::default();
-        RoomLock::request_indexes(&mut rows, lock);
+        Hold::request_indexes(&mut rows, lock);
         rows.fill_from(&world.memory);
-        RoomLock::index(&mut rows, lock, world.now).unwrap();
+        Hold::index(&mut rows, lock, world.now).unwrap();
         world.memory.apply(&mut rows);
     }
     assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00L 11:00");
-    world.run(&ReleaseLock { id: kept.id, actor: Actor::Admin }).unwrap();
+    world.run(&ReleaseLock::new(kept.id, Actor::Admin)).unwrap();
     assert_eq!(world.memory.held.rows().count(), 0);
 }

@@ -131,13 +131,13 @@ fn lock_command(world: &World, room: RoomId, by: u64, slots: &[SlotStart]) -> Lo
     LockSlots { random, room, user: user(by), slots: slots.to_vec(), ttl: None }
 }
 
-fn lock(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> Result<RoomLock, Rejection> {
+fn lock(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> Result<Hold, Rejection> {
     let command = lock_command(world, room, by, slots);
     world.run(&command)
 }
 
-fn confirm(world: &mut World, lock: &RoomLock) -> RoomReservation {
-    world.run(&ConfirmLock { id: lock.id, actor: Actor::User(lock.owner) }).unwrap()
+fn confirm(world: &mut World, lock: &Hold) -> RoomReservation {
+    world.run(&ConfirmLock::new(lock.id, Actor::User(lock.owner))).unwrap()
 }
 
 fn reserve(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> RoomReservation {

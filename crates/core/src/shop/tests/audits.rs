@@ -9,7 +9,7 @@ struct Sold {
     account: UserAccount,
     option: ProductOption,
     order: Order,
-    hold: OrderHold,
+    hold: Hold,
 }
 
 fn sold() -> Sold {
@@ -58,7 +58,7 @@ fn unbalanced_money_is_found() {
     });
     check("its total differs from the sum of its lines", |audit, sold| {
         let claim = OrderClaim { total: 5, ..sold.hold.claim.clone() };
-        audit.hold(&OrderHold { claim, ..sold.hold.clone() });
+        audit.hold(&Hold { claim, ..sold.hold.clone() });
     });
 }
 
@@ -114,16 +114,16 @@ fn inconsistent_coupons_are_found() {
 #[test]
 fn mismatched_holds_and_orders_are_found() {
     check("of the same user", |audit, sold| {
-        audit.hold(&OrderHold { id: HoldId::earliest_at(sold.hold.created_at), ..sold.hold.clone() });
+        audit.hold(&Hold { id: HoldId::earliest_at(sold.hold.created_at), ..sold.hold.clone() });
     });
     check("ends before it begins", |audit, sold| {
-        audit.hold(&OrderHold { expires_at: sold.hold.created_at, ..sold.hold.clone() });
+        audit.hold(&Hold { expires_at: sold.hold.created_at, ..sold.hold.clone() });
     });
     check("paid, but order 9 is not its own", |audit, sold| {
-        audit.hold(&OrderHold { state: HoldState::Confirmed { record: 9 }, ..sold.hold.clone() });
+        audit.hold(&Hold { state: HoldState::Confirmed, ..sold.hold.clone() });
     });
     check("paid, but order 1 is not its own", |audit, sold| {
-        audit.hold(&OrderHold { state: HoldState::Confirmed { record: 1 }, ..sold.hold.clone() });
+        audit.hold(&Hold { state: HoldState::Confirmed, ..sold.hold.clone() });
     });
     check("paid twice, as orders 1 and 2", |audit, sold| {
         audit.order(&Order { id: OrderId::new(2).unwrap(), ..sold.order.clone() });

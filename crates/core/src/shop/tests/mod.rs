@@ -17,7 +17,7 @@ use super::coupon::{CreateCoupon, IssueCoupon};
 use super::order::CancelOrder;
 use super::payment::PayOrder;
 use super::product::{CreateProduct, OptionDraft};
-use super::reservation::{OrderHold, ReleaseOrder, ReserveOrder};
+use super::reservation::{Hold, ReleaseOrder, ReserveOrder};
 use super::stock::{ChangeOption, StockChange};
 use super::user::{AddBalance, CreateUser};
 use super::*;
@@ -158,15 +158,15 @@ impl Shop {
         old.shop.user_coupons.rows().for_each(|(id, row)| durable.shop.user_coupons.insert(id.clone(), *row));
         old.shop.holds.rows().for_each(|(id, row)| durable.shop.holds.insert(*id, row.clone()));
         old.shop.orders.rows().for_each(|(id, row)| durable.shop.orders.insert(*id, row.clone()));
-        let mut holds: Vec<OrderHold> = old.shop.holds.rows().map(|(_, hold)| hold.clone()).collect();
+        let mut holds: Vec<Hold> = old.shop.holds.rows().map(|(_, hold)| hold.clone()).collect();
         holds.sort_by_key(|hold| hold.id);
         let mut memory = InMemoryState::complete();
         memory.apply(&mut durable);
         for hold in holds {
             let mut rows = WorkingSet::default();
-            OrderHold::request_indexes(&mut rows, &hold);
+            Hold::request_indexes(&mut rows, &hold);
             rows.fill_from(&memory);
-            OrderHold::index(&mut rows, &hold, self.world.now).unwrap();
+            Hold::index(&mut rows, &hold, self.world.now).unwrap();
             memory.apply(&mut rows);
         }
         self.world.memory = memory;

@@ -1,6 +1,6 @@
 //! Random histories: money and pieces are conserved in any order of commands.
 
-use super::payment::RecoverOrder;
+use super::payment::RecoverHold;
 use super::*;
 use crate::command::{Decision, Stop, TwoPhase, WriteMode as _};
 use crate::hold::HoldState;
@@ -171,7 +171,7 @@ impl History {
         let command = self.payments.swap_remove(index);
         let of = command.prepared;
         let record = command.recorded.and_then(Result::ok).map(|paid| paid.order.id.get());
-        self.shop.run(&RecoverOrder { of, record }).unwrap();
+        self.shop.run(&RecoverHold { of, record }).unwrap();
     }
 
     fn inspect(&mut self) {
@@ -281,5 +281,5 @@ fn steps_and_single_commit_give_same_result() {
 }
 
 fn strip_attempts(answer: &str) -> String {
-    answer.split("attempts: Attempt(").map(|part| part.trim_start_matches(|char: char| char.is_ascii_digit())).collect()
+    answer.split("attempt: Attempt(").map(|part| part.trim_start_matches(|char: char| char.is_ascii_digit())).collect()
 }

@@ -26,7 +26,7 @@ fn cart_is_reserved_for_half_an_hour() {
         assert_eq!(reserved.hold.expires_at, shop.world.now + Span::from_secs(1_800));
         assert_eq!(shop.reservation(user).unwrap(), reserved);
         assert_eq!(shop.cart(user).len(), 2, "the cart stays as it is");
-        assert_eq!(shop.world.events, [Event::OrderReserved(reserved.hold)]);
+        assert_eq!(shop.world.events, [Event::HoldPlaced(reserved.hold)]);
     });
 }
 
@@ -129,7 +129,7 @@ fn released_reservation_is_free_at_once() {
         shop.put(user, option, 2);
         let hold = shop.reserve(user).unwrap().hold;
         shop.release(user).unwrap();
-        let released = OrderHold { state: HoldState::Cancelled, ..hold };
+        let released = Hold { state: HoldState::Cancelled, ..hold };
         assert_eq!(shop.world.events.last(), Some(&Event::OrderReleased(released)));
         assert_eq!(shop.release(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         assert_eq!(shop.reservation(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
@@ -151,8 +151,8 @@ fn replace_exchanges_reservation_in_one_step() {
         assert_eq!(second.available, [0, 0], "the replaced hold is free for the new one");
         assert_eq!((shop.stock(old), shop.stock(new)), ((3, 3, 0), (1, 1, 0)));
         assert_eq!(shop.reservation(user).unwrap(), second);
-        let replaced = OrderHold { state: HoldState::Replaced { by: second.hold.id }, ..first.clone() };
-        let expected = [Event::OrderReserved(first), Event::OrderReleased(replaced), Event::OrderReserved(second.hold)];
+        let replaced = Hold { state: HoldState::Replaced { by: second.hold.id }, ..first.clone() };
+        let expected = [Event::HoldPlaced(first), Event::OrderReleased(replaced), Event::HoldPlaced(second.hold)];
         assert_eq!(shop.world.events, expected);
         shop.put(user, old, 0);
         shop.replace(user).unwrap();

@@ -1,6 +1,6 @@
 //! Intermediate states of commands, where live and durable rows lie in two stores.
 
-use super::payment::RecoverOrder;
+use super::payment::RecoverHold;
 use super::*;
 use crate::command::{Attempt, Stop};
 use crate::hold::{AttemptId, Decided, HoldState};
@@ -9,7 +9,7 @@ use crate::table::StateSet as _;
 use crate::time::Span;
 
 /// Creates a user with this balance and a reservation of two of four pieces at 1,000 each.
-fn reserved(balance: i64) -> (Shop, UserId, ProductOptionId, OrderHold) {
+fn reserved(balance: i64) -> (Shop, UserId, ProductOptionId, Hold) {
     let mut shop = Shop::new(true);
     let (user, option) = (shop.user(balance), shop.option(1_000, 4));
     shop.put(user, option, 2);
@@ -22,7 +22,7 @@ impl Shop {
         self.world.begin(command).err() == Some(Stop::Retry)
     }
 
-    fn state(&mut self, hold: &OrderHold) -> HoldState {
+    fn state(&mut self, hold: &Hold) -> HoldState {
         self.world.memory.shop.holds.get(&hold.id).unwrap().unwrap().state
     }
 
@@ -84,7 +84,7 @@ fn prepared_hold_does_not_expire() {
     assert!(shop.must_retry(&ReserveOrder { random, user, replace: false }));
     let paid = shop.world.record(&payment_of(user), attempt).unwrap();
     shop.world.finish(&payment_of(user), attempt, Some(&paid));
-    assert_eq!(shop.state(&hold), HoldState::Confirmed { record: paid.order.id.get() });
+    assert_eq!(shop.state(&hold), HoldState::Confirmed);
     shop.inspect();
 }
 
@@ -112,17 +112,17 @@ fn abandoned_payment_finishes_as_decided() {
         let of = attempt;
         let record = is_recorded.then(|| shop.world.record(&payment_of(user), attempt).unwrap().order.id.get());
         let other_attempt = AttemptId { attempt: Attempt(of.attempt.0 + 1), ..of };
-        shop.run(&RecoverOrder { of: other_attempt, record }).unwrap();
+        shop.run(&RecoverHold { of: other_attempt, record }).unwrap();
         assert_eq!(shop.state(&hold), HoldState::Prepared, "another attempt does not affect this one");
         for _ in 0..2 {
-            shop.run(&RecoverOrder { of, record }).unwrap();
+            shop.run(&RecoverHold { of, record }).unwrap();
             let state = record.map_or(HoldState::Held, |record| HoldState::Confirmed { record });
             assert_eq!(shop.state(&hold), state);
         }
         assert_eq!(shop.stock(option), if is_recorded { (2, 0, 2) } else { (4, 2, 2) });
         shop.inspect();
         let lost = AttemptId { hold: HoldId::earliest_at(shop.world.now), ..of };
-        shop.run(&RecoverOrder { of: lost, record }).unwrap();
+        shop.run(&RecoverHold { of: lost, record }).unwrap();
     }
 }
 
@@ -144,7 +144,7 @@ fn recorded_attempt_is_not_recorded_again() {
     let paid = shop.world.record(&payment_of(user), attempt).unwrap();
     assert_eq!(shop.world.record(&payment_of(user), attempt).unwrap(), paid);
     shop.world.finish(&payment_of(user), attempt, Some(&paid));
-    assert_eq!(shop.state(&hold), HoldState::Confirmed { record: paid.order.id.get() });
+    assert_eq!(shop.state(&hold), HoldState::Confirmed);
     shop.inspect();
 }
 
@@ -152,7 +152,7 @@ fn recorded_attempt_is_not_recorded_again() {
 fn late_finish_does_not_affect_next_attempt() {
     let (mut shop, user, _, _) = reserved(5_000);
     let late = shop.world.prepare(&payment_of(user)).unwrap();
-    shop.run(&RecoverOrder { of: late, record: None }).unwrap();
+    shop.run(&RecoverHold { of: late, record: None }).unwrap();
     shop.release(user).unwrap();
     shop.world.finish(&payment_of(user), late, None);
     let next = shop.reserve(user).unwrap().hold;

@@ -8,7 +8,7 @@ struct Sold {
     hotel: Hotel,
     room_type: RoomType,
     reservation: StayReservation,
-    hold: StayHold,
+    hold: Hold,
 }
 
 fn sold() -> Sold {
@@ -86,17 +86,17 @@ fn wrong_holds_are_found() {
     let Sold { hold, .. } = sold();
     let other = HoldId::new(hold.created_at, [99; 10]);
     check(&format!("hold {}: confirmed, but reservation 7 is not its own", hold.id), |audit, sold| {
-        audit.hold(&StayHold { state: HoldState::Confirmed { record: 7 }, ..sold.hold.clone() });
+        audit.hold(&Hold { state: HoldState::Confirmed, ..sold.hold.clone() });
     });
     check(&format!("hold {other}: ends before it begins"), |audit, sold| {
-        audit.hold(&StayHold { id: other, expires_at: sold.hold.created_at, ..sold.hold.clone() });
+        audit.hold(&Hold { id: other, expires_at: sold.hold.created_at, ..sold.hold.clone() });
     });
     check(&format!("hold {other}: live at the same time as {} under the same key", hold.id), |audit, sold| {
         let claim = StayClaim { client_key: key(99), ..sold.hold.claim.clone() };
-        audit.hold(&StayHold { id: other, claim, ..sold.hold.clone() });
+        audit.hold(&Hold { id: other, claim, ..sold.hold.clone() });
     });
     check(&format!("hold {other}: live at the same time as {} under the same key", hold.id), |audit, sold| {
-        audit.hold(&StayHold { id: other, owner: id(9), ..sold.hold.clone() });
+        audit.hold(&Hold { id: other, owner: id(9), ..sold.hold.clone() });
     });
 }
 

@@ -4,8 +4,8 @@ use super::*;
 use crate::command::{Attempt, Stop, Writes};
 use crate::hold::{AttemptId, Decided};
 
-fn confirming(hold: &StayHold) -> ConfirmStayHold {
-    ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner) }
+fn confirming(hold: &Hold) -> ConfirmStayHold {
+    ConfirmStayHold::new(hold.id, Actor::User(hold.owner))
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn commands_of_other_users_are_forbidden() {
         let mut hotel = Hotel::new(mode, 2);
         let hold = hotel.place(1, 1, 2).unwrap();
         let actor = Actor::User(id(2));
-        assert_eq!(hotel.run(&ConfirmStayHold { id: hold.id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hotel.run(&CancelStayHold { id: hold.id, actor }), Err(Rejection::Forbidden));
+        assert_eq!(hotel.run(&ConfirmStayHold::new(hold.id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hotel.run(&CancelStayHold::new(hold.id, actor)), Err(Rejection::Forbidden));
         assert_eq!(hotel.world.ask(|rows, _| find(rows, hold.id, actor)), Err(Rejection::Forbidden));
         let id = hotel.run(&confirming(&hold)).unwrap().id;
         assert_eq!(hotel.run(&CancelStayReservation { id, actor }), Err(Rejection::Forbidden));
@@ -93,7 +93,7 @@ fn commands_back_off_from_prepared_hold() {
     hotel.world.wait(Span::from_secs(601));
     assert_eq!(hotel.counts(1, 2), [(0, 1, 0)], "a prepared hold does not end by time");
     assert_eq!(hotel.world.prepare(&confirm), Err(Stop::Retry));
-    let cancel = CancelStayHold { id: hold.id, actor: Actor::Admin };
+    let cancel = CancelStayHold::new(hold.id, Actor::Admin);
     assert_eq!(hotel.world.step(Writes::Live, |rows, at| cancel.decide(rows, at)), Err(Stop::Retry));
     for user in [1, 2] {
         let placing = hotel.placing(user, 0, 2);
@@ -136,14 +136,14 @@ fn abandoned_attempt_is_finished_as_decided() {
         if record.is_some() {
             hotel.world.record(&confirm, attempt).unwrap();
         }
-        let recover = RecoverStayHold { of: attempt, record };
+        let recover = RecoverHold { of: attempt, record };
         for _ in 0..2 {
             hotel.run(&recover).unwrap();
             assert_eq!(hotel.counts(1, 2), [if record.is_some() { (1, 0, 0) } else { (0, 1, 0) }]);
         }
         assert_eq!(hotel.audit().finish(), [""; 0]);
         let unknown = AttemptId { hold: HoldId::new(hotel.world.now, [9; 10]), ..attempt };
-        hotel.run(&RecoverStayHold { of: unknown, record }).unwrap();
+        hotel.run(&RecoverHold { of: unknown, record }).unwrap();
     }
 }
 

@@ -11,7 +11,7 @@ mod room_types;
 use jiff::civil::date;
 
 use super::availability::{Availability, availability};
-use super::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold, RecoverStayHold, find};
+use super::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold, RecoverHold, find};
 use super::reservation::{self, CancelStayReservation};
 use super::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDraft, SetNightsClosed};
 use super::*;
@@ -73,17 +73,17 @@ impl Hotel {
         }
     }
 
-    fn place(&mut self, user: u64, check_in: i32, check_out: i32) -> Result<StayHold, Rejection> {
+    fn place(&mut self, user: u64, check_in: i32, check_out: i32) -> Result<Hold, Rejection> {
         let command = self.placing(user, check_in, check_out);
         self.run(&command)
     }
 
     fn confirm(&mut self, hold: HoldId) -> Result<StayReservation, Rejection> {
-        self.run(&ConfirmStayHold { id: hold, actor: Actor::Admin })
+        self.run(&ConfirmStayHold::new(hold, Actor::Admin))
     }
 
     fn cancel(&mut self, hold: HoldId) -> Result<(), Rejection> {
-        self.run(&CancelStayHold { id: hold, actor: Actor::Admin })
+        self.run(&CancelStayHold::new(hold, Actor::Admin))
     }
 
     fn cancel_reservation(&mut self, reservation: StayReservationId) -> Result<StayReservation, Rejection> {
@@ -100,7 +100,7 @@ impl Hotel {
         self.run(&command)
     }
 
-    fn hold(&self, hold: HoldId) -> StayHold {
+    fn hold(&self, hold: HoldId) -> Hold {
         self.world.ask(|rows, _| find(rows, hold, Actor::Admin)).unwrap()
     }
 
@@ -128,7 +128,7 @@ impl Hotel {
     /// Returns all rows, without the numbers of attempts, which depend on the mode.
     fn rows(&self) -> Vec<String> {
         let tables = &self.world.memory.stay;
-        let without_attempts = |hold: &StayHold| StayHold { attempts: crate::command::Attempt(0), ..hold.clone() };
+        let without_attempts = |hold: &Hold| Hold { attempt: crate::command::Attempt(0), ..hold.clone() };
         let mut rows: Vec<String> = Vec::new();
         rows.extend(tables.room_types.rows().map(|row| format!("{row:?}")));
         rows.extend(tables.nights.rows().map(|row| format!("{row:?}")));

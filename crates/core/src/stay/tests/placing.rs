@@ -17,19 +17,19 @@ fn hold_claims_a_room_for_each_night() {
         price: 3 * PRICE,
         currency: hold.currency,
     };
-    let expected = StayHold {
+    let expected = Hold {
         id: HoldId::new(now, command.random),
         owner: id(7),
         created_at: now,
         expires_at: now + Span::from_secs(600),
         state: HoldState::Held,
-        attempts: Attempt(0),
+        attempt: Attempt(0),
         claim,
     };
     assert_eq!(hold, expected);
     assert_eq!(hotel.hold(hold.id), hold);
     assert_eq!(hotel.counts(0, 5), [(0, 0, 2), (0, 1, 1), (0, 1, 1), (0, 1, 1), (0, 0, 2)]);
-    assert_eq!(hotel.world.events, [Event::StayHoldPlaced(hold)]);
+    assert_eq!(hotel.world.events, [Event::HoldPlaced(hold)]);
 }
 
 #[test]

@@ -159,13 +159,13 @@ impl Model {
         let today = (now + Span::from_hours(9)).to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
         match action {
             Action::Place(command) => self.place(command, now, today),
-            Action::Confirm(ConfirmStayHold { id, actor }) => {
+            Action::Confirm(ConfirmStayHold::new(id, actor)) => {
                 let hold = self.open(*id, *actor, now)?;
                 self.reservations.push((hold, false));
                 self.holds[hold].end = Some(ModelEnd::Confirmed(self.reservations.len() as u64));
                 Ok(())
             }
-            Action::Cancel(CancelStayHold { id, actor }) => {
+            Action::Cancel(CancelStayHold::new(id, actor)) => {
                 let hold = self.open(*id, *actor, now)?;
                 self.holds[hold].end = Some(ModelEnd::Cancelled);
                 Ok(())
@@ -362,9 +362,9 @@ fn indexes_are_rebuilt_from_live_holds() {
         rebuilt.world.now = now;
         for (_, hold) in hotel.world.memory.stay.holds.rows().filter(|(_, hold)| hold.is_live(now)) {
             let mut rows = crate::WorkingSet::default();
-            StayHold::request_indexes(&mut rows, hold);
+            Hold::request_indexes(&mut rows, hold);
             rows.fill_from(&rebuilt.world.memory);
-            StayHold::index(&mut rows, hold, now).unwrap();
+            Hold::index(&mut rows, hold, now).unwrap();
             rebuilt.world.memory.apply(&mut rows);
         }
         assert_eq!(rebuilt.derived(), hotel.derived(), "seed {seed}");
@@ -377,7 +377,7 @@ fn complete(hotel: &mut Hotel, dice: &mut Dice, (command, attempt): (ConfirmStay
     let outcome = recorded.then(|| hotel.world.record(&command, attempt).expect("a prepared hold can be recorded"));
     if is_abandoned {
         let record = outcome.map(|reservation| reservation.id.get());
-        hotel.world.run(&RecoverStayHold { of: attempt, record }).unwrap();
+        hotel.world.run(&RecoverHold { of: attempt, record }).unwrap();
     } else {
         hotel.world.finish(&command, attempt, outcome.as_ref());
     }

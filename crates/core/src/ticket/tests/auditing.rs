@@ -10,7 +10,7 @@ struct Records {
     sales: EventSales,
     sold: Vec<(SeatId, SoldSeat)>,
     buyer: Buyer,
-    holds: Vec<SeatHold>,
+    holds: Vec<Hold>,
     reservations: Vec<SeatReservation>,
     now: Timestamp,
 }
@@ -21,7 +21,7 @@ impl Records {
         hall.reserve(1, &[1]).unwrap();
         hall.hold(2, &[2]).unwrap();
         let tables = &hall.world.memory.ticket;
-        let mut holds: Vec<SeatHold> = tables.holds.rows().map(|(_, row)| row.clone()).collect();
+        let mut holds: Vec<Hold> = tables.holds.rows().map(|(_, row)| row.clone()).collect();
         holds.sort_by_key(|hold| hold.owner);
         Self {
             event: tables.events.rows().next().unwrap().1.clone(),
@@ -121,7 +121,7 @@ fn seats_beyond_the_plan_are_found() {
 fn mismatched_hold_and_reservation_are_found() {
     let records = Records::new();
     let hold = records.holds[0].id;
-    let confirmed = HoldState::Confirmed { record: 5 };
+    let confirmed = HoldState::Confirmed;
     check(
         |records| records.holds[0].state = confirmed,
         &[&format!("seat hold {hold}: confirmed, but reservation 5 is not its own")],

@@ -52,7 +52,7 @@ fn best_seats_are_chosen_in_given_section() {
 fn prepared_seats_make_best_seats_retry() {
     let mut hall = two_sections();
     let hold = hall.hold(2, &[1]).unwrap();
-    hall.world.prepare(&ConfirmSeatHold { id: hold.id, actor: Actor::Admin }).unwrap();
+    hall.world.prepare(&ConfirmSeatHold::new(hold.id, Actor::Admin)).unwrap();
     let two = best_in(&mut hall, "left", 2);
     assert_eq!(hall.world.step(Writes::Live, |rows, at| two.decide(rows, at)), Err(Stop::Retry));
     let three = best_in(&mut hall, "left", 3);

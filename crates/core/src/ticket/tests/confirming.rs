@@ -3,11 +3,11 @@
 use super::*;
 use crate::command::{Attempt, Stop, Writes};
 use crate::hold::{AttemptId, Decided};
-use crate::ticket::hold::{RecoverSeatHold, find};
+use crate::ticket::hold::{RecoverHold, find};
 use crate::ticket::reservation;
 
-fn confirming(hold: &SeatHold) -> ConfirmSeatHold {
-    ConfirmSeatHold { id: hold.id, actor: Actor::User(hold.owner) }
+fn confirming(hold: &Hold) -> ConfirmSeatHold {
+    ConfirmSeatHold::new(hold.id, Actor::User(hold.owner))
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn commands_of_other_users_are_forbidden() {
         let mut hall = Hall::new(mode, &[4]);
         let hold = hall.hold(1, &[1]).unwrap();
         let actor = Actor::User(id(2));
-        assert_eq!(hall.run(&ConfirmSeatHold { id: hold.id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hall.run(&CancelSeatHold { id: hold.id, actor }), Err(Rejection::Forbidden));
+        assert_eq!(hall.run(&ConfirmSeatHold::new(hold.id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hall.run(&CancelSeatHold::new(hold.id, actor)), Err(Rejection::Forbidden));
         assert_eq!(hall.world.ask(|rows, _| find(rows, hold.id, actor)), Err(Rejection::Forbidden));
         let id = hall.run(&confirming(&hold)).unwrap().id;
         assert_eq!(hall.run(&CancelSeatReservation { id, actor }), Err(Rejection::Forbidden));
@@ -100,7 +100,7 @@ fn commands_back_off_from_prepared_hold() {
     hall.world.wait(Span::from_secs(301));
     assert_eq!(hall.map(), "h.", "a prepared hold does not end by time");
     assert_eq!(hall.world.prepare(&confirm), Err(Stop::Retry));
-    let cancel = CancelSeatHold { id: hold.id, actor: Actor::Admin };
+    let cancel = CancelSeatHold::new(hold.id, Actor::Admin);
     assert_eq!(hall.world.step(Writes::Live, |rows, at| cancel.decide(rows, at)), Err(Stop::Retry));
     for user in [1, 2] {
         let holding = hall.holding(user, &[1, 2]);
@@ -165,14 +165,14 @@ fn abandoned_attempt_is_finished_as_decided() {
         if record.is_some() {
             hall.world.record(&confirm, attempt).unwrap();
         }
-        let recover = RecoverSeatHold { of: attempt, record };
+        let recover = RecoverHold { of: attempt, record };
         for _ in 0..2 {
             hall.run(&recover).unwrap();
             assert_eq!(hall.map(), if record.is_some() { "R." } else { "h." });
         }
         assert_eq!(hall.audit(), [""; 0]);
         let unknown = AttemptId { hold: HoldId::new(hall.world.now, [9; 10]), ..attempt };
-        hall.run(&RecoverSeatHold { of: unknown, record }).unwrap();
+        hall.run(&RecoverHold { of: unknown, record }).unwrap();
     }
 }
 
@@ -213,7 +213,7 @@ fn seat_is_sold_once_after_loss_of_live_rows() {
         Ok(())
     };
     hall.world.step(Writes::Durable, count).unwrap();
-    let free = SeatHold { claim: SeatClaim { seats: lost.seats[..1].into(), ..lost.claim.clone() }, ..lost };
+    let free = Hold { claim: SeatClaim { seats: lost.seats[..1].into(), ..lost.claim.clone() }, ..lost };
     let recorded = hall.world.step(Writes::Durable, |rows, at| reservation::reserve(rows, &free, at.now));
     assert_eq!(recorded, Err(TicketRejection::SoldOut.into()));
 }

@@ -155,7 +155,7 @@ fn seat_events_are_emitted_in_order() {
             .iter()
             .map(|event| {
                 let name = match event {
-                    Event::SeatsHeld(_) => "held",
+                    Event::HoldPlaced(_) => "held",
                     Event::SeatsReleased(_) => "released",
                     Event::SeatsReserved(_) => "reserved",
                     Event::SeatsCancelled(_) => "cancelled",

@@ -60,12 +60,12 @@ impl Hall {
         }
     }
 
-    fn hold(&mut self, user: u64, positions: &[u32]) -> Result<SeatHold, Rejection> {
+    fn hold(&mut self, user: u64, positions: &[u32]) -> Result<Hold, Rejection> {
         let command = self.holding(user, positions);
         self.run(&command)
     }
 
-    fn hold_best(&mut self, user: u64, count: u32) -> Result<SeatHold, Rejection> {
+    fn hold_best(&mut self, user: u64, count: u32) -> Result<Hold, Rejection> {
         let command = HoldBest { random: self.draw(), event: self.event, user: id(user), count, section: None };
         self.run(&command)
     }
@@ -76,11 +76,11 @@ impl Hall {
     }
 
     fn confirm(&mut self, hold: HoldId) -> Result<SeatReservation, Rejection> {
-        self.run(&ConfirmSeatHold { id: hold, actor: Actor::Admin })
+        self.run(&ConfirmSeatHold::new(hold, Actor::Admin))
     }
 
     fn cancel(&mut self, hold: HoldId) -> Result<(), Rejection> {
-        self.run(&CancelSeatHold { id: hold, actor: Actor::Admin })
+        self.run(&CancelSeatHold::new(hold, Actor::Admin))
     }
 
     fn cancel_reservation(&mut self, reservation: SeatReservationId) -> Result<SeatReservation, Rejection> {
@@ -145,7 +145,7 @@ impl Hall {
     fn rows(&self) -> Vec<String> {
         let memory = &self.world.memory;
         let tables = &memory.ticket;
-        let without_attempts = |hold: &SeatHold| SeatHold { attempts: crate::command::Attempt(0), ..hold.clone() };
+        let without_attempts = |hold: &Hold| Hold { attempt: crate::command::Attempt(0), ..hold.clone() };
         let mut rows: Vec<String> = Vec::new();
         rows.extend(tables.events.rows().map(|row| format!("{row:?}")));
         rows.extend(tables.sales.rows().map(|row| format!("sales {row:?}")));

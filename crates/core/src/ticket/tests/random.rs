@@ -6,7 +6,7 @@ use crate::hold::AttemptId;
 use crate::hold::Indexed as _;
 use crate::table::{StateSet as _, TableSet as _};
 use crate::testing::Dice;
-use crate::ticket::hold::RecoverSeatHold;
+use crate::ticket::hold::RecoverHold;
 
 const USERS: u64 = 4;
 
@@ -36,7 +36,7 @@ fn action(dice: &mut Dice, hall: &Hall, holds: &[HoldId]) -> Action {
             let index = holds.len() - 1 - dice.roll(holds.len().min(5) as u64) as usize;
             Action::Confirm(ConfirmSeatHold { id: holds[index], actor })
         }
-        9 if let Some(id) = hold() => Action::Cancel(CancelSeatHold { id, actor }),
+        9 if let Some(id) = hold() => Action::Cancel(CancelSeatHold::new(id, actor)),
         10 | 11 => {
             let id = SeatReservationId::new(1 + dice.roll(40)).unwrap();
             Action::CancelReservation(CancelSeatReservation { id, actor })
@@ -61,7 +61,7 @@ fn run(hall: &mut Hall, action: &Action) -> (String, Option<HoldId>) {
     }
 }
 
-fn placed(result: &Result<SeatHold, Rejection>) -> (String, Option<HoldId>) {
+fn placed(result: &Result<Hold, Rejection>) -> (String, Option<HoldId>) {
     let hold = result.as_ref().ok().map(|hold| hold.id);
     (format!("{result:?}"), hold)
 }
@@ -123,9 +123,9 @@ fn indexes_are_rebuilt_from_live_holds() {
         rebuilt.world.now = now;
         for (_, hold) in hall.world.memory.ticket.holds.rows().filter(|(_, hold)| hold.is_live(now)) {
             let mut rows = crate::WorkingSet::default();
-            SeatHold::request_indexes(&mut rows, hold);
+            Hold::request_indexes(&mut rows, hold);
             rows.fill_from(&rebuilt.world.memory);
-            SeatHold::index(&mut rows, hold, now).unwrap();
+            Hold::index(&mut rows, hold, now).unwrap();
             rebuilt.world.memory.apply(&mut rows);
         }
         assert_eq!(rebuilt.derived(), before, "seed {seed}");
@@ -160,7 +160,7 @@ fn complete<C: TwoPhase<Outcome = SeatReservation, Prepared = AttemptId>>(
     let outcome = recorded.then(|| hall.world.record(command, attempt).expect("a prepared hold can be recorded"));
     if is_abandoned {
         let record = outcome.map(|reservation| reservation.id.get());
-        hall.world.run(&RecoverSeatHold { of: attempt, record }).unwrap();
+        hall.world.run(&RecoverHold { of: attempt, record }).unwrap();
     } else {
         hall.world.finish(command, attempt, outcome.as_ref());
     }

@@ -32,7 +32,7 @@ fn reserve_replaces_own_holds() {
         assert_eq!(hall.map(), ".RR...", "the hold is replaced whole");
         assert_eq!(hall.confirm(old.id), Err(TicketRejection::SeatHoldExpired.into()));
         let hold = hall.world.memory.ticket.holds.get(&reservation.hold).unwrap().unwrap();
-        assert_eq!(hold.state, HoldState::Confirmed { record: reservation.id.get() });
+        assert_eq!(hold.state, HoldState::Confirmed);
         let processed = TicketRejection::SeatHoldAlreadyProcessed { reservation: Some(reservation.id.get()) };
         assert_eq!(hall.confirm(reservation.hold), Err(processed.into()));
         assert_eq!(hall.derived(), [""; 0], "no unit is held any more");
