@@ -14,7 +14,6 @@ use holdfast_core::audit::Audit;
 use holdfast_core::hold::AttemptId;
 use holdfast_core::schema::{List, Listed, Record};
 use holdfast_core::time::Span;
-use holdfast_core::unit::Kind;
 use holdfast_core::{Timestamp, WorkingSet};
 
 use crate::sink::OutboxEntry;
@@ -118,10 +117,9 @@ pub enum Tier {
 /// Outcome of an abandoned confirm attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveredAttempt {
-    pub kind: Kind,
     pub of: AttemptId,
-    /// Number of the record; `None` if the attempt was aborted.
-    pub record: Option<u64>,
+    /// Whether its records were committed; aborted otherwise.
+    pub is_committed: bool,
 }
 
 /// One batch in progress. Dropping it without commit has no effect.

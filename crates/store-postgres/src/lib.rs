@@ -31,4 +31,4 @@ pub mod tier;
 
 pub use open::{OpenError, PostgresOptions};
 pub use store::PostgresStore;
-pub use tier::{Decision, Drawn, DurableSession, DurableTier, ReadSet};
+pub use tier::{Drawn, DurableSession, DurableTier, ReadSet};

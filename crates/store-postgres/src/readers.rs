@@ -6,8 +6,7 @@ use std::time::Duration;
 use deadpool::managed::Object;
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_LIFETIME_MAX};
-use holdfast_core::id::HoldId;
+use holdfast_core::hold::ENDED_HOLD_KEPT;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::time::Span;
 use holdfast_engine::StoreError;
@@ -41,14 +40,6 @@ const PROBES: &[&str] = &[shared::PROBE_WRITE];
 /// For what is divided by month.
 const DROPS: &[&str] = &[records::DROP_CLEARED_MONTH];
 
-/// Records that an audit covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AuditOf {
-    Everything,
-    /// Holds are stored elsewhere.
-    AllButHolds,
-}
-
 pub(crate) struct Readers {
     pub(crate) by_key: Pool,
     lists: Pool,
@@ -58,7 +49,7 @@ pub(crate) struct Readers {
 impl Readers {
     pub(crate) fn new(connector: &Arc<ConnectionFactory>, readers_max: usize) -> Self {
         let by_key =
-            [CONTROL, shared::READS, shared::PURGES, &records::reads(), &records::purges(), DROPS, PROBES].concat();
+            [CONTROL, shared::READS, shared::PURGES, &records::reads(), &[records::PURGE_HOLDS], DROPS, PROBES].concat();
         let manager = |purpose, statements| Manager { connector: connector.clone(), purpose, statements, joins: false };
         Self {
             by_key: Pool::new(manager(Purpose::ByKey, by_key), readers_max),
@@ -135,19 +126,18 @@ impl Readers {
 
     /// Deletes expired rows. Caches may still contain deleted rows, and no result depends on their absence.
     pub(crate) async fn purge(&self, now: Timestamp, keep: Keep) -> Result<bool, StoreError> {
-        let created_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_LIFETIME_MAX);
         let tidying = Purging {
             now,
             outbox_before: now - keep.outbox,
             inbox_before: now - keep.inbox,
-            decisions_on_holds_before: HoldId::earliest_at(now - DECISIONS_KEPT - HOLD_LIFETIME_MAX),
+            holds_ended_before: now - ENDED_HOLD_KEPT,
+            decided_before: now - DECISIONS_KEPT,
             limit: PURGE_ROWS_MAX,
         };
         let dropped = self.drop_cleared_month().await?;
         within(&self.by_key, PURGE_WITHIN, async |connection| {
             let mut transaction = Transaction::begin(connection);
-            let mut tickets = records::purge_holds(transaction.pipeline(), created_before, PURGE_ROWS_MAX);
-            tickets.extend(shared::purge(transaction.pipeline(), tidying));
+            let tickets = shared::purge(transaction.pipeline(), tidying);
             let mut answers = transaction.commit(PURGE_WITHIN).await?;
             Ok(tickets.into_iter().any(|ticket| answers.take(ticket).len() >= PURGE_ROWS_MAX))
         })
@@ -170,16 +160,13 @@ impl Readers {
     }
 
     /// Audits a snapshot of all records; not bounded in time.
-    pub(crate) async fn audit(&self, audit: &mut Audit, of: AuditOf) -> Result<(), StoreError> {
+    pub(crate) async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
         // Taken out of the pool: if this future is dropped, the connection is inside a transaction.
         let connection = Object::take(self.lists.get().await?);
         let client = connection.client();
         let begin = format!("{}; SET LOCAL statement_timeout = 0", pipeline::BEGIN_SNAPSHOT);
         client.batch_execute(&begin).await.map_err(|error| explain(&error))?;
         records::audit_durable(client, audit).await?;
-        if of == AuditOf::Everything {
-            records::audit_holds(client, audit).await?;
-        }
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! SQL of tables that all verticals share: sequences, idempotency keys, outbox, commit counter.
 
 use holdfast_core::Timestamp;
-use holdfast_core::id::{HoldId, ID_MAX, IdRange, Sequence};
+use holdfast_core::id::{ID_MAX, IdRange, Sequence};
 use holdfast_core::idempotency::{IDEMPOTENCY_TTL, IdempotencyRecord, IdempotencyRecordId};
 use holdfast_core::schema::sequence;
 use holdfast_core::working_set::Tables;
@@ -10,6 +10,7 @@ use holdfast_engine::{OutboxEntry, StoreError, Trace};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
+use crate::records;
 use crate::codec::{Col, get};
 use crate::connection::Connection;
 use crate::error::explain;
@@ -75,7 +76,7 @@ const PURGE_INBOX: &str = "DELETE FROM message_inbox WHERE (service, message_id)
 const PURGE_IMPORTED: &str = "DELETE FROM imported_event WHERE message_id IN
     (SELECT message_id FROM imported_event WHERE imported_at < $1 ORDER BY imported_at LIMIT $2) RETURNING 1";
 const PURGE_DECISIONS: &str = "DELETE FROM hold_decision WHERE (hold_id, attempt) IN
-    (SELECT hold_id, attempt FROM hold_decision WHERE hold_id < $1 ORDER BY hold_id LIMIT $2) RETURNING 1";
+    (SELECT hold_id, attempt FROM hold_decision WHERE decided_at < $1 ORDER BY decided_at LIMIT $2) RETURNING 1";
 
 pub(crate) const READS: &[&str] =
     &[HEAD, NOW, SELECT_SEQUENCES, SELECT_IDEMPOTENCY_RECORDS, OUTBOX_LAST, IS_NEW, INSTALLATION];
@@ -265,18 +266,20 @@ pub(crate) struct Purging {
     pub(crate) now: Timestamp,
     pub(crate) outbox_before: Timestamp,
     pub(crate) inbox_before: Timestamp,
-    pub(crate) decisions_on_holds_before: HoldId,
+    pub(crate) holds_ended_before: Timestamp,
+    pub(crate) decided_before: Timestamp,
     /// Maximum number of rows to delete per table.
     pub(crate) limit: usize,
 }
 
-pub(crate) fn purge(pipeline: &mut Pipeline<'_>, tidying: Purging) -> [Ticket; 5] {
+pub(crate) fn purge(pipeline: &mut Pipeline<'_>, tidying: Purging) -> [Ticket; 6] {
     let limit = tidying.limit as i64;
     [
         pipeline.send(PURGE_IDEMPOTENCY_RECORDS, params![Col(tidying.now), limit]),
         pipeline.send(PURGE_OUTBOX, params![Col(tidying.outbox_before), limit]),
         pipeline.send(PURGE_INBOX, params![Col(tidying.inbox_before), limit]),
         pipeline.send(PURGE_IMPORTED, params![Col(tidying.outbox_before), limit]),
-        pipeline.send(PURGE_DECISIONS, params![Col(tidying.decisions_on_holds_before), limit]),
+        pipeline.send(records::PURGE_HOLDS, params![Col(tidying.holds_ended_before), limit]),
+        pipeline.send(PURGE_DECISIONS, params![Col(tidying.decided_before), limit]),
     ]
 }

@@ -60,13 +60,8 @@ impl Keys {
         format!("{}idempotency:{}:{}", self.prefix, id.caller, id.key)
     }
 
-    pub(crate) fn hold(&self, of: Kind, id: &HoldId) -> String {
-        match of {
-            Kind::Stay => format!("{}hold:{id}", self.prefix),
-            Kind::Shop => format!("{}order-hold:{id}", self.prefix),
-            Kind::Room => format!("{}lock:{id}", self.prefix),
-            Kind::Ticket => format!("{}seat-hold:{id}", self.prefix),
-        }
+    pub(crate) fn hold(&self, id: &HoldId) -> String {
+        format!("{}hold:{id}", self.prefix)
     }
 
     pub(crate) fn order_by_user(&self, user: UserId) -> String {
@@ -116,9 +111,4 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
         Kind::Room => "room",
         Kind::Ticket => "ticket",
     }
-}
-
-/// Kind of a name in keys.
-pub(crate) fn kind_of(name: &str) -> Option<Kind> {
-    Kind::ALL.into_iter().find(|known| kind(*known) == name)
 }

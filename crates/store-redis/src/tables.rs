@@ -2,7 +2,7 @@
 
 use holdfast_core::Timestamp;
 use holdfast_core::calendar::SlotId;
-use holdfast_core::hold::{Claim, ENDED_HOLD_KEPT, Hold, HoldState};
+use holdfast_core::hold::{ENDED_HOLD_KEPT, Hold, HoldState};
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::idempotency::{IdempotencyRecord, IdempotencyRecordId};
 use holdfast_core::stay::{self, ClientKey, DatesKey};
@@ -49,8 +49,8 @@ macro_rules! visit_all {
         }
     };
 }
-visit_all!(held, holders, fences; stay.holds, stay.by_dates, stay.by_client_key, shop.holds, shop.by_user,
-    calendar.locks, calendar.by_slot, ticket.holds, ticket.by_seat, ticket.buyers_held);
+visit_all!(holds, held, holders, fences; stay.by_dates, stay.by_client_key, shop.last_holds, calendar.by_slot,
+    ticket.by_seat, ticket.buyers_held);
 
 /// Fails to compile for a new table until it is listed here: if it is live, add it to `visit_all!` above.
 #[expect(dead_code, reason = "it is there to be compiled")]
@@ -62,6 +62,8 @@ fn check_tables_are_listed(tables: Tables) {
         holders: _,
         fences: _,
         decisions: _,
+        holds: _,
+        confirmed_holds: _,
         relay: _,
         stay,
         shop,
@@ -70,7 +72,7 @@ fn check_tables_are_listed(tables: Tables) {
         tee: _,
         webhook: _,
     } = tables;
-    let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
+    let stay::Tables { room_types: _, nights: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
     let shop::Tables {
         users: _,
         products: _,
@@ -79,8 +81,7 @@ fn check_tables_are_listed(tables: Tables) {
         cart: _,
         coupons: _,
         user_coupons: _,
-        holds: _,
-        by_user: _,
+        last_holds: _,
         orders: _,
     } = shop;
     let calendar::Tables {
@@ -89,7 +90,6 @@ fn check_tables_are_listed(tables: Tables) {
         holidays: _,
         slots: _,
         generations: _,
-        locks: _,
         by_slot: _,
         reservations: _,
     } = calendar;
@@ -99,7 +99,6 @@ fn check_tables_are_listed(tables: Tables) {
         sales: _,
         seats: _,
         buyers: _,
-        holds: _,
         by_seat: _,
         buyers_held: _,
         reservations: _,
@@ -134,21 +133,16 @@ impl Live<IdempotencyRecordId> for IdempotencyRecord {
     }
 }
 
-impl<C: Claim + 'static> Live<HoldId> for Hold<C>
-where
-    Self: Stored,
-{
+impl Live<HoldId> for Hold {
     fn name(keys: &Keys, key: &HoldId) -> String {
-        keys.hold(C::KIND, key)
+        keys.hold(key)
     }
 
     fn kept_until(&self, now: Timestamp) -> Option<Timestamp> {
         match self.state {
             HoldState::Prepared => None,
-            HoldState::Held => Some(self.expires_at + ENDED_HOLD_KEPT),
-            HoldState::Confirmed { .. } | HoldState::Cancelled | HoldState::Replaced { .. } => {
-                Some(now + ENDED_HOLD_KEPT)
-            }
+            HoldState::Held => Some(self.ends_at() + ENDED_HOLD_KEPT),
+            HoldState::Confirmed | HoldState::Cancelled | HoldState::Replaced { .. } => Some(now + ENDED_HOLD_KEPT),
         }
     }
 }

@@ -5,12 +5,11 @@ use std::sync::LazyLock;
 
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::{Claim, Hold, Indexed};
-use holdfast_core::id::HoldId;
+use holdfast_core::hold::Hold;
 use holdfast_core::schema::table::LINE_NO;
-use holdfast_core::schema::visit::{self, HoldVisitor, Visitor, VisitorMut};
+use holdfast_core::schema::visit::{self, Visitor, VisitorMut};
 use holdfast_core::schema::{
-    ChildRows, Filter, List, Listed, Order, Record, TableSchema, ToValue as _, Value, ValueReader, Values,
+    ChildRows, Filter, List, Listed, Order, Record, TableSchema, Value, ValueReader, Values,
 };
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::working_set::Tables;
@@ -26,35 +25,38 @@ const REBUILD_SLICE: usize = 10_000;
 pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Result<()> {
     let mut load = Load { connection, result: Ok(()) };
     visit::durable_mut(tables, &mut load);
-    visit::hold_records_mut(tables, &mut load);
+    visit::live_mut(tables, &mut load);
     load.result
 }
 
 pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
     let mut write = Write { connection, result: Ok(()) };
     visit::durable(tables, &mut write);
-    visit::hold_records(tables, &mut write);
+    visit::live(tables, &mut write);
     write.result
 }
 
-/// Rebuilds in-memory state from the live holds.
+/// Rebuilds in-memory state from the live holds, which an index finds by their end.
 pub(crate) fn index_holds(connection: &Connection, memory: &mut Memory, now: Timestamp) -> rusqlite::Result<()> {
-    let tables = Tables::default();
-    let mut index = IndexHolds { connection, memory, now, result: Ok(()) };
-    visit::holds(&tables, &mut index);
-    index.result
+    let sql = format!("{} WHERE state <> 'CONFIRMED' AND ends_at > ?1", select(Hold::SCHEMA));
+    let mut select = connection.prepare(&sql)?;
+    let mut slice: Vec<Hold> = Vec::new();
+    for hold in select.query_map([Bound(&Value::Moment(now))], |row| read::<Hold>(connection, row))? {
+        slice.extend(Some(hold?.1).filter(|hold| hold.is_live(now)));
+        if slice.len() == REBUILD_SLICE {
+            memory.index(&slice, now);
+            slice.clear();
+        }
+    }
+    memory.index(&slice, now);
+    Ok(())
 }
 
-/// Deletes at most `limit` holds of each kind created before `created_before`. Returns their number.
-pub(crate) fn purge_holds(connection: &Connection, created_before: HoldId, limit: usize) -> rusqlite::Result<usize> {
-    let mut deleted = 0;
-    for schema in visit::hold_schemas() {
-        let table = schema.table;
-        let sql =
-            format!("DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE id < ?1 ORDER BY id LIMIT ?2)");
-        deleted += connection.prepare_cached(&sql)?.execute((Bound(&created_before.to_value()), limit))?;
-    }
-    Ok(deleted)
+/// Deletes at most `limit` holds that ended before `ended_before` and have no records. Returns their number.
+pub(crate) fn purge_holds(connection: &Connection, ended_before: Timestamp, limit: usize) -> rusqlite::Result<usize> {
+    let sql = "DELETE FROM hold WHERE id IN
+        (SELECT id FROM hold WHERE state <> 'CONFIRMED' AND ends_at < ?1 ORDER BY ends_at LIMIT ?2)";
+    connection.prepare_cached(sql)?.execute((Bound(&Value::Moment(ended_before)), limit))
 }
 
 /// Passes every record to the auditor.
@@ -62,7 +64,6 @@ pub(crate) fn audit(connection: &Connection, audit: &mut Audit) -> rusqlite::Res
     let tables = Tables::default();
     let mut show = Show { connection, audit, result: Ok(()) };
     visit::durable(&tables, &mut show);
-    visit::hold_records(&tables, &mut show);
     show.result
 }
 
@@ -139,7 +140,7 @@ struct Sql {
 }
 
 static SQL: LazyLock<HashMap<&'static str, Sql>> = LazyLock::new(|| {
-    let schemas = visit::durable_schemas().into_iter().chain(visit::hold_schemas());
+    let schemas = visit::durable_schemas().into_iter().chain(visit::live_schemas());
     schemas.map(|schema| (schema.table, Sql::of(schema))).collect()
 });
 
@@ -364,44 +365,6 @@ fn write_lines<R: Record>(connection: &Connection, row: &R, key: &Value<'_>) -> 
         insert.execute(params_from_iter(head.chain(line.0.iter().map(Bound))))?;
     }
     Ok(())
-}
-
-struct IndexHolds<'a> {
-    connection: &'a Connection,
-    memory: &'a mut Memory,
-    now: Timestamp,
-    result: rusqlite::Result<()>,
-}
-
-impl<'a> HoldVisitor<'a> for IndexHolds<'_> {
-    fn visit<C: Claim>(&mut self, _table: &'a Table<HoldId, Hold<C>>)
-    where
-        Hold<C>: Record<Key = HoldId> + Indexed,
-    {
-        if self.result.is_ok() {
-            self.result = self.index::<Hold<C>>();
-        }
-    }
-}
-
-impl IndexHolds<'_> {
-    fn index<H: Record<Key = HoldId> + Indexed>(&mut self) -> rusqlite::Result<()> {
-        let held = if H::indexes_ended_holds() { "" } else { "AND state = 'HELD'" };
-        let sql = format!("{} WHERE id >= ?1 {held} AND expires_at > ?2 ORDER BY id", select(H::SCHEMA));
-        let mut select = self.connection.prepare(&sql)?;
-        let from = Memory::indexed_from(self.now, H::AFTER_END);
-        let (from, ended) = (from.to_value(), Value::Moment(self.now - H::AFTER_END));
-        let mut slice: Vec<H> = Vec::new();
-        for hold in select.query_map([Bound(&from), Bound(&ended)], |row| read::<H>(self.connection, row))? {
-            slice.push(hold?.1);
-            if slice.len() == REBUILD_SLICE {
-                self.memory.index(&slice, self.now);
-                slice.clear();
-            }
-        }
-        self.memory.index(&slice, self.now);
-        Ok(())
-    }
 }
 
 struct Show<'a> {

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_LIFETIME_MAX};
-use holdfast_core::id::HoldId;
+use holdfast_core::hold::ENDED_HOLD_KEPT;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet;
 use holdfast_core::{Timestamp, WorkingSet};
@@ -325,12 +324,12 @@ impl Store for SqliteStore {
     async fn purge(&self, keep: Keep) -> Result<bool, StoreError> {
         self.shared.check_reserve()?;
         let now = self.shared.now();
-        let created_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_LIFETIME_MAX);
+        let ended_before = now - ENDED_HOLD_KEPT;
         let mut writer = self.shared.writer.clone().lock_owned().await;
         // The cache may still have deleted rows, which is harmless.
         let deleted = tokio::task::spawn_blocking(move || {
             let transaction = writer.transaction()?;
-            let deleted = records::purge_holds(&transaction, created_before, PURGE_ROWS_MAX)?
+            let deleted = records::purge_holds(&transaction, ended_before, PURGE_ROWS_MAX)?
                 + shared::purge(&transaction, now, keep, PURGE_ROWS_MAX)?;
             transaction.commit()?;
             Ok(deleted)

@@ -114,7 +114,6 @@ pub fn find_prepared(rows: &mut WorkingSet, of: AttemptId) -> Decision<Option<Ho
 /// Returns the confirmed hold of an attempt that is already committed, as after a commit whose outcome was unknown;
 /// `None` if the attempt is undecided. Stops with [`Stop::Retry`] if it was aborted, so that a new attempt is prepared.
 pub fn recorded(rows: &mut WorkingSet, of: AttemptId) -> Decision<Option<Hold>> {
-    rows.confirmed_holds.request(&of.hold);
     match rows.decisions.get(&of)? {
         None => Ok(None),
         Some(Decided::Aborted) => Err(Stop::Retry),

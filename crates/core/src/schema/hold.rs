@@ -48,7 +48,7 @@ impl Record for Hold {
             moment("ends_at"),
             text("state"),
             uuid("replaced_by"),
-            int("version"),
+            int("revision"),
             int("extensions"),
             int("attempt"),
             bytes("lines"),

@@ -18,13 +18,15 @@ pub trait VisitorMut {
 }
 
 macro_rules! visit {
-    (durable: $($set:ident.$table:ident),+; live: holds $(, $live_set:ident.$live:ident)*; $(;)?) => {
+    (durable: $($own:ident),+; $($set:ident.$table:ident),+; live: holds $(, $live_set:ident.$live:ident)*; $(;)?) => {
         /// Visits all durable tables.
         pub fn durable<'a>(tables: &'a Tables, visitor: &mut impl Visitor<'a>) {
+            $(visitor.visit(&tables.$own);)+
             $(visitor.visit(&tables.$set.$table);)+
         }
 
         pub fn durable_mut(tables: &mut Tables, visitor: &mut impl VisitorMut) {
+            $(visitor.visit(&mut tables.$own);)+
             $(visitor.visit(&mut tables.$set.$table);)+
         }
 
@@ -42,7 +44,7 @@ macro_rules! visit {
 }
 
 visit!(
-    durable: relay.relays, relay.failed_publications,
+    durable: confirmed_holds; relay.relays, relay.failed_publications,
         stay.room_types, stay.nights, stay.reservations,
         shop.users, shop.products, shop.options, shop.inventory, shop.cart, shop.orders, shop.coupons, shop.user_coupons,
         // Rooms and reservations before slots: a trigger reads them to check changes of reserved slots.

@@ -2,14 +2,13 @@
 
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::{Claim, Hold, Indexed};
+use holdfast_core::hold::Hold;
 use holdfast_core::id::HoldId;
-use holdfast_core::schema::visit::{self, HoldVisitor, Visitor};
+use holdfast_core::schema::visit::{self, Visitor};
 use holdfast_core::schema::{
     ChildRows, Filter, List, Listed, Order, Record, TableSchema, ToValue as _, Type as Kind, Value, ValueReader,
 };
 use holdfast_core::table::{Scan, Table};
-use holdfast_core::time::Span;
 use holdfast_core::working_set::Tables;
 use holdfast_engine::{Memory, StoreError};
 use tokio_postgres::types::{ToSql, Type};
@@ -19,7 +18,6 @@ use super::load::{by_owner, damaged, row_values};
 use super::sql::{self, names};
 use crate::codec::{Col, type_of, value_of};
 use crate::error::explain;
-use crate::pipeline::{Pipeline, Ticket, params};
 
 /// Rows per page.
 const PAGE_ROWS: usize = 10_000;
@@ -171,13 +169,9 @@ impl Visitor<'static> for TableAuditors {
     }
 }
 
-/// Audits every row except holds.
+/// Audits every row.
 pub(crate) async fn audit_durable(client: &Client, audit: &mut Audit) -> Result<(), StoreError> {
     audit_tables(client, visit::durable, audit).await
-}
-
-pub(crate) async fn audit_holds(client: &Client, audit: &mut Audit) -> Result<(), StoreError> {
-    audit_tables(client, visit::hold_records, audit).await
 }
 
 async fn audit_tables(
@@ -193,51 +187,29 @@ async fn audit_tables(
     Ok(())
 }
 
-/// Adapter that rebuilds the secondary indexes of a kind of holds. `index` returns `None` if a hold cannot be parsed.
-struct HoldIndexer {
-    schema: &'static TableSchema,
-    after_end: Span,
-    indexes_ended_holds: bool,
-    index: fn(Vec<Listed>, &mut Memory, Timestamp) -> Option<()>,
-}
-
-struct HoldIndexers(Vec<HoldIndexer>);
-
-impl HoldVisitor<'static> for HoldIndexers {
-    fn visit<C: Claim>(&mut self, _table: &'static Table<HoldId, Hold<C>>)
-    where
-        Hold<C>: Record<Key = HoldId> + Indexed,
-    {
-        fn index<H: Record + Indexed>(page: Vec<Listed>, memory: &mut Memory, now: Timestamp) -> Option<()> {
-            let holds: Option<Vec<H>> = page.into_iter().map(|row| Some(row.read::<H>()?.1)).collect();
-            memory.index(&holds?, now);
-            Some(())
-        }
-        let (schema, after_end) = (Hold::<C>::SCHEMA, Hold::<C>::AFTER_END);
-        let indexes_ended_holds = Hold::<C>::indexes_ended_holds();
-        self.0.push(HoldIndexer { schema, after_end, indexes_ended_holds, index: index::<Hold<C>> });
-    }
-}
-
-/// Rebuilds in-memory state from the live holds.
+/// Rebuilds in-memory state from the live holds, page by page in the order of the index by end.
 pub(crate) async fn index_holds(client: &Client, memory: &mut Memory, now: Timestamp) -> Result<(), StoreError> {
-    let mut indexers = HoldIndexers(Vec::new());
-    visit::holds(visit::empty(), &mut indexers);
-    for HoldIndexer { schema, after_end, indexes_ended_holds, index } in indexers.0 {
-        let from = Memory::indexed_from(now, after_end).to_value().into_owned();
-        let mut live = List { after: Some(vec![from]), ..all(schema) }
-            .filter(Filter::Above("expires_at", Value::Moment(now - after_end)));
-        if !indexes_ended_holds {
-            live = live.filter(Filter::Is("state", "HELD".into()));
+    let columns: Vec<_> = Hold::SCHEMA.columns().collect();
+    let sql = format!(
+        "SELECT {} FROM hold WHERE state <> 'CONFIRMED' AND (ends_at, id) > ($1, $2) ORDER BY ends_at, id LIMIT {PAGE_ROWS}",
+        names(&columns)
+    );
+    let (mut ends_at, mut id) = (now, HoldId(uuid::Uuid::max()));
+    loop {
+        let after = [(Col(Value::Moment(ends_at)), Type::TIMESTAMPTZ), (Col(id.to_value().into_owned()), Type::UUID)];
+        let rows = query(client, &sql, &after).await?;
+        let hold = |row| Hold::take(&mut ValueReader::new(row_values(Hold::SCHEMA, row)?), Vec::new()).ok_or_else(|| damaged(Hold::SCHEMA));
+        let page: Vec<Hold> = rows.iter().map(|row| Ok(hold(row)?.1)).collect::<Result<_, StoreError>>()?;
+        let is_last = page.len() < PAGE_ROWS;
+        if let Some(last) = page.last() {
+            (ends_at, id) = (last.ends_at(), last.id);
         }
-        pages(client, live, |page| index(page, memory, now)).await?;
+        let live: Vec<Hold> = page.into_iter().filter(|hold| hold.is_live(now)).collect();
+        memory.index(&live, now);
+        if is_last {
+            return Ok(());
+        }
     }
-    Ok(())
-}
-
-/// Deletes at most `limit` holds of each kind created before `created_before`.
-pub(crate) fn purge_holds(pipeline: &mut Pipeline<'_>, created_before: HoldId, limit: usize) -> Vec<Ticket> {
-    sql::purges().into_iter().map(|sql| pipeline.send(sql, params![Col(created_before), limit as i64])).collect()
 }
 
 fn array_of(kind: Kind) -> Type {

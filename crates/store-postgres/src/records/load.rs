@@ -55,7 +55,7 @@ impl PendingLoad {
         let mut ask = SendLoads { pipeline, asked: Self::default() };
         visit::durable_mut(tables, &mut ask);
         if of == Of::Everything {
-            visit::hold_records_mut(tables, &mut ask);
+            visit::live_mut(tables, &mut ask);
         }
         ask.asked
     }
@@ -78,7 +78,7 @@ impl PendingLoad {
         let mut supply = FillLoads { asked: self.tables.into_iter(), answers, versions, kept, result: Ok(()) };
         visit::durable_mut(tables, &mut supply);
         if of == Of::Everything {
-            visit::hold_records_mut(tables, &mut supply);
+            visit::live_mut(tables, &mut supply);
         }
         supply.result
     }
@@ -212,16 +212,12 @@ pub(super) fn damaged(schema: &TableSchema) -> StoreError {
     StoreError::Damaged(format!("{}: a row that cannot be read", schema.table))
 }
 
-/// Requests which of these holds became records, of any kind.
-pub(crate) fn ask_confirmed(pipeline: &mut Pipeline<'_>, holds: &[HoldId]) -> Vec<Ticket> {
-    sql::confirmed().iter().map(|sql| pipeline.send(sql, vec![column(holds, Col)])).collect()
+/// Requests which of these holds are confirmed.
+pub(crate) fn ask_confirmed(pipeline: &mut Pipeline<'_>, holds: &[HoldId]) -> Ticket {
+    pipeline.send(sql::CONFIRMED, vec![column(holds, Col)])
 }
 
-/// Parses the response to [`ask_confirmed`]: holds with the ids of their records.
-pub(crate) fn confirmed(answers: &mut QueryResults, tickets: Vec<Ticket>) -> Result<Vec<(HoldId, u64)>, StoreError> {
-    let read = |row: &Row| {
-        let (Col(hold), Col(number)) = (get(row, 0)?, get(row, 1)?);
-        Ok((hold, number))
-    };
-    tickets.into_iter().flat_map(|ticket| answers.take(ticket)).map(|row| read(&row)).collect()
+/// Parses the response to [`ask_confirmed`].
+pub(crate) fn confirmed(answers: &mut QueryResults, ticket: Ticket) -> Result<Vec<HoldId>, StoreError> {
+    answers.take(ticket).iter().map(|row| Ok(get::<Col<HoldId>>(row, 0)?.0)).collect()
 }

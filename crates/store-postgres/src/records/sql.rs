@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 
 use holdfast_core::schema::table::LINE_NO;
 use holdfast_core::schema::{ChildRows, Column, TableSchema, Type, visit};
-use holdfast_core::unit::Kind;
 
 pub(super) struct Sql {
     /// Last column is the version.
@@ -28,13 +27,15 @@ pub(super) struct Sql {
 }
 
 static DURABLE: LazyLock<Vec<(&'static str, Sql)>> = LazyLock::new(|| all(&visit::durable_schemas()));
-static HOLDS: LazyLock<Vec<(&'static str, Sql)>> = LazyLock::new(|| all(&visit::hold_schemas()));
+static LIVE: LazyLock<Vec<(&'static str, Sql)>> = LazyLock::new(|| all(&visit::live_schemas()));
 static BY_TABLE: LazyLock<HashMap<&'static str, &'static Sql>> =
-    LazyLock::new(|| DURABLE.iter().chain(&*HOLDS).map(|(table, sql)| (*table, sql)).collect());
-static CONFIRMED: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let each = Kind::ALL.iter().map(|kind| visit::record_of(*kind).table);
-    each.map(|table| format!("SELECT hold_id, id FROM {table} WHERE hold_id = ANY ($1::uuid[])")).collect()
-});
+    LazyLock::new(|| DURABLE.iter().chain(&*LIVE).map(|(table, sql)| (*table, sql)).collect());
+
+/// Finds the confirmed ones among these holds.
+pub(super) const CONFIRMED: &str = "SELECT id FROM hold WHERE id = ANY ($1::uuid[]) AND state = 'CONFIRMED'";
+/// Deletes holds that ended long ago and have no records.
+pub(crate) const PURGE_HOLDS: &str = "DELETE FROM hold WHERE id IN
+    (SELECT id FROM hold WHERE state <> 'CONFIRMED' AND ends_at < $1 ORDER BY ends_at LIMIT $2) RETURNING 1";
 
 fn all(schemas: &[&'static TableSchema]) -> Vec<(&'static str, Sql)> {
     schemas.iter().map(|schema| (schema.table, Sql::of(schema))).collect()
@@ -44,18 +45,12 @@ pub(super) fn of(schema: &TableSchema) -> &'static Sql {
     BY_TABLE[schema.table]
 }
 
-/// Statements that find the records of confirmed holds, per kind.
-pub(super) fn confirmed() -> &'static [String] {
-    &CONFIRMED
-}
-
 /// Statements for connections that read.
 pub(crate) fn reads() -> Vec<&'static str> {
     let of_table = |sql: &'static Sql| {
         [Some(&*sql.select), Some(&*sql.select_range), sql.select_child_rows.as_deref()].into_iter().flatten()
     };
-    let confirmed = CONFIRMED.iter().map(|sql| &**sql);
-    BY_TABLE.values().copied().flat_map(of_table).chain(confirmed).collect()
+    BY_TABLE.values().copied().flat_map(of_table).chain([CONFIRMED]).collect()
 }
 
 /// Tables partitioned by month, and their partitioning column.
@@ -80,17 +75,12 @@ pub(crate) fn writes() -> Vec<&'static str> {
         let some = [&sql.copy, &sql.update, &sql.remake, &sql.insert_child_row].map(Option::as_deref);
         always.into_iter().chain(some).flatten()
     };
-    BY_TABLE.values().copied().flat_map(of_table).chain([MAKE_MONTHS]).collect()
+    BY_TABLE.values().copied().flat_map(of_table).chain([MAKE_MONTHS, PURGE_HOLDS]).collect()
 }
 
 /// Statements for connections of servers that share the database.
 pub(crate) fn locks() -> Vec<&'static str> {
     DURABLE.iter().flat_map(|(_, sql)| [&*sql.lock, &*sql.expect_range]).collect()
-}
-
-/// Statements that delete old holds.
-pub(crate) fn purges() -> Vec<&'static str> {
-    HOLDS.iter().map(|(_, sql)| &*sql.tidy).collect()
 }
 
 impl Sql {

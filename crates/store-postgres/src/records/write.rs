@@ -23,7 +23,7 @@ pub(crate) fn write_durable<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables)
 
 /// Writes holds, for a server that owns the database.
 pub(crate) fn write_holds<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
-    visit::hold_records(tables, &mut Write { pipeline });
+    visit::live(tables, &mut Write { pipeline });
 }
 
 /// Whether [`write_durable`] would write anything.
