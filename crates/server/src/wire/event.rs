@@ -5,6 +5,7 @@ use holdfast_api::queue::AdmissionView;
 use holdfast_api::shop::{OrderView, ReservationEventView};
 use holdfast_api::stay::{StayHoldView, StayReservationView};
 use holdfast_api::ticket::{SeatHoldView, SeatReservationView};
+use holdfast_core::hold::{Hold, Origin};
 use holdfast_core::tee::Subject;
 use holdfast_core::{Event, Timestamp};
 use holdfast_engine::Trace;
@@ -52,22 +53,16 @@ pub fn is_public(event_type: &str) -> bool {
 /// Type of an event on the wire.
 pub fn type_of(event: &Event) -> &'static str {
     match event {
-        Event::StayHoldPlaced(_) => "stay.hold.placed",
-        Event::StayHoldCancelled(_) => "stay.hold.cancelled",
-        Event::StayHoldReplaced(_) => "stay.hold.replaced",
+        Event::HoldPlaced(hold) => hold_types(hold.origin).placed,
+        Event::HoldCancelled(hold) => hold_types(hold.origin).cancelled,
+        Event::HoldReplaced(hold) => hold_types(hold.origin).replaced,
         Event::StayReservationConfirmed(_) => "stay.reservation.confirmed",
         Event::StayReservationCancelled(_) => "stay.reservation.cancelled",
-        Event::OrderReserved(_) => "order.reserved",
-        Event::OrderReleased(_) => "order.released",
         Event::OrderPaid(_) => "order.paid",
         Event::OrderCancelled(_) => "order.cancelled",
-        Event::RoomSlotsLocked(_) => "room.slot.locked",
-        Event::RoomSlotsReleased(_) => "room.slot.released",
         Event::RoomSlotsReserved(_) => "room.slot.reserved",
         Event::RoomSlotsCancelled(_) => "room.slot.cancelled",
         Event::RoomSlotsBlocked { .. } => "room.slot.blocked",
-        Event::SeatsHeld(_) => "seat.held",
-        Event::SeatsReleased(_) => "seat.released",
         Event::SeatsReserved(_) => "seat.reserved",
         Event::SeatsCancelled(_) => "seat.cancelled",
         Event::QueueAdmitted(_) => "queue.admitted",
@@ -76,31 +71,49 @@ pub fn type_of(event: &Event) -> &'static str {
     }
 }
 
+/// Types of the events of a hold, by its origin.
+struct HoldTypes {
+    placed: &'static str,
+    cancelled: &'static str,
+    replaced: &'static str,
+}
+
+fn hold_types(origin: Origin) -> HoldTypes {
+    let (placed, cancelled, replaced) = match origin {
+        Origin::Stay => ("stay.hold.placed", "stay.hold.cancelled", "stay.hold.replaced"),
+        Origin::Cart => ("order.reserved", "order.released", "order.released"),
+        Origin::Seats => ("seat.held", "seat.released", "seat.released"),
+        Origin::Lock | Origin::System => ("room.slot.locked", "room.slot.released", "room.slot.released"),
+        Origin::Claim => ("claim.held", "claim.cancelled", "claim.cancelled"),
+    };
+    HoldTypes { placed, cancelled, replaced }
+}
+
+fn hold_data(hold: &Hold, at: Timestamp) -> serde_json::Result<String> {
+    match hold.origin {
+        Origin::Stay => serde_json::to_string(&StayHoldView::new(hold, at)),
+        Origin::Cart | Origin::Claim => serde_json::to_string(&ReservationEventView::new(hold)),
+        Origin::Seats => serde_json::to_string(&SeatHoldView::new(hold, at)),
+        Origin::Lock | Origin::System => serde_json::to_string(&LockView::new(hold, at)),
+    }
+}
+
 /// Data of an event: the JSON that a GET of the object would have returned at that moment.
 pub fn data_of(event: &Event, at: Timestamp) -> String {
     let json = match event {
-        Event::StayHoldPlaced(hold) | Event::StayHoldCancelled(hold) | Event::StayHoldReplaced(hold) => {
-            serde_json::to_string(&StayHoldView::new(hold, at))
-        }
+        Event::HoldPlaced(hold) | Event::HoldCancelled(hold) | Event::HoldReplaced(hold) => hold_data(hold, at),
         Event::StayReservationConfirmed(reservation) | Event::StayReservationCancelled(reservation) => {
             serde_json::to_string(&StayReservationView::new(reservation))
-        }
-        Event::OrderReserved(hold) | Event::OrderReleased(hold) => {
-            serde_json::to_string(&ReservationEventView::new(hold))
         }
         Event::Tee(message) => return super::message::data_of(message),
         Event::BookingPublished(published) => return published.data.as_ref().to_owned(),
         Event::OrderPaid(order) | Event::OrderCancelled(order) => serde_json::to_string(&OrderView::new(order)),
-        Event::RoomSlotsLocked(lock) | Event::RoomSlotsReleased(lock) => {
-            serde_json::to_string(&LockView::new(lock, at))
-        }
         Event::RoomSlotsReserved(reservation) | Event::RoomSlotsCancelled(reservation) => {
             serde_json::to_string(&RoomReservationView::new(reservation))
         }
         Event::RoomSlotsBlocked { room, slots, status } => {
             serde_json::to_string(&BlockedView::new(*room, slots, *status))
         }
-        Event::SeatsHeld(hold) | Event::SeatsReleased(hold) => serde_json::to_string(&SeatHoldView::new(hold, at)),
         Event::SeatsReserved(reservation) | Event::SeatsCancelled(reservation) => {
             serde_json::to_string(&SeatReservationView::new(reservation))
         }
