@@ -191,7 +191,7 @@ async fn open(group: &Config) -> anyhow::Result<(Config, Parts)> {
     let store = store::open(group, &ids).await?;
     let room = store::open_room(group).await?;
     let bus = match group.bus() {
-        Some(options) => Some(holdfast_bus::Connection::open(options).await.context("server.nats_url")?),
+        Some(options) => Some(holdfast_events::nats::Connection::open(options).await.context("server.nats_url")?),
         None => None,
     };
     Ok((group.clone(), Parts { store, room, ids, bus }))

@@ -5,7 +5,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use axum::response::{IntoResponse, Response};
-use holdfast_bus::Connection;
 use holdfast_core::calendar::confirm::RecoverLock;
 use holdfast_core::id::UserId;
 use holdfast_core::idempotency::{self, IdempotencyRecordId, KeepAnswer};
@@ -18,6 +17,7 @@ use holdfast_core::unit::Kind;
 use holdfast_core::{Command, Context, Decision, WorkingSet};
 use holdfast_engine::store::{Keep, RecoveredAttempt};
 use holdfast_engine::{Answer, Engine, Once, Store};
+use holdfast_events::nats::Connection;
 use holdfast_waiting_room::WaitingRoom;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;

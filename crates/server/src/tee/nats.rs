@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use holdfast_bus::{Connection, Delivery, HeaderMap, Publication, Verdict};
 use holdfast_core::Timestamp;
 use holdfast_core::tee::import::ImportBookingEvent;
 use holdfast_core::tee::inbox::Receive;
@@ -15,6 +14,7 @@ use holdfast_core::tee::{MessageKey, Service, Subject};
 use holdfast_engine::Refused;
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::trace::{self, Trace};
+use holdfast_events::nats::{Connection, Delivery, HeaderMap, Publication, Verdict};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

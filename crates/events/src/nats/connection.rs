@@ -13,10 +13,10 @@ use holdfast_connect::NameCheck;
 use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
 
-use crate::BusError;
-use crate::headers::Headers;
-use crate::options::Options;
-use crate::streams::Streams;
+use crate::nats::BusError;
+use crate::nats::headers::Headers;
+use crate::nats::options::Options;
+use crate::nats::streams::Streams;
 
 /// Timeout of one attempt to publish. A message in flight when a connection breaks is sent again soon; NATS drops
 /// duplicates by its id.
@@ -154,7 +154,7 @@ impl Connection {
         self.check()?;
         self.streams.ensure(self).await?;
         let mut headers = publication.headers.clone();
-        headers.insert(crate::consume::KEY, publication.key.to_string());
+        headers.insert(crate::nats::consume::KEY, publication.key.to_string());
         let message =
             PublishMessage::build().payload(publication.payload.clone()).headers(headers).message_id(publication.id);
         let sending = self.jetstream.send_publish(self.options.subject(publication.subject), message);

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use async_nats::jetstream::consumer::PullConsumer;
 use futures_util::StreamExt as _;
-use holdfast_bus::{BusError, Connection, Delivery, HeaderMap, Options, RequestMessage};
-use holdfast_bus::{Publication, Reply, StreamOptions, Verdict};
 use holdfast_connect::TlsRoots;
+use holdfast_events::nats::{BusError, Connection, Delivery, HeaderMap, Options, RequestMessage};
+use holdfast_events::nats::{Publication, Reply, StreamOptions, Verdict};
 use holdfast_testkit::certificate::CERTIFICATE;
 use holdfast_testkit::{NatsOptions, NatsServer, nats};
 use tokio::sync::{mpsc, oneshot, watch};

@@ -15,11 +15,11 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use crate::BusError;
-use crate::connection::Connection;
-use crate::headers::Headers;
-use crate::options::{ACKS_PENDING_MAX, StreamOptions};
-use crate::streams::consumer;
+use crate::nats::BusError;
+use crate::nats::connection::Connection;
+use crate::nats::headers::Headers;
+use crate::nats::options::{ACKS_PENDING_MAX, StreamOptions};
+use crate::nats::streams::consumer;
 
 /// Header with the ordering key of a message.
 pub(crate) const KEY: &str = "Holdfast-Key";

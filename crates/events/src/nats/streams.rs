@@ -9,9 +9,9 @@ use async_nats::jetstream::consumer::{AckPolicy, pull};
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
 use tokio::sync::Mutex;
 
-use crate::BusError;
-use crate::connection::Connection;
-use crate::options::{ACKS_PENDING_MAX, DELIVERIES_MAX, DUPLICATE_WINDOW, Options, StreamOptions};
+use crate::nats::BusError;
+use crate::nats::connection::Connection;
+use crate::nats::options::{ACKS_PENDING_MAX, DELIVERIES_MAX, DUPLICATE_WINDOW, Options, StreamOptions};
 
 /// Whether the streams exist.
 #[derive(Debug, Default)]

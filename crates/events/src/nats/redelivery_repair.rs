@@ -9,8 +9,8 @@ use async_nats::jetstream::message::{PublishMessage, StreamMessage};
 use async_nats::jetstream::stream::{RawMessageErrorKind, Stream};
 use futures_util::TryStreamExt as _;
 
-use crate::BusError;
-use crate::connection::Connection;
+use crate::nats::BusError;
+use crate::nats::connection::Connection;
 
 /// Timeout. Remaining messages are published by the next repair.
 const REPAIR_WITHIN: Duration = Duration::from_secs(10);

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use tokio::sync::Semaphore;
 
-use crate::BusError;
-use crate::connection::{Connection, Reply};
-use crate::headers::Headers;
+use crate::nats::BusError;
+use crate::nats::connection::{Connection, Reply};
+use crate::nats::headers::Headers;
 
 /// Maximum number of concurrent requests per subject.
 const AT_ONCE_MAX: usize = 4_096;

@@ -1,0 +1,7 @@
+//! Publishing and receiving of events.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`nats`] | NATS `JetStream` as the bus between services |
+
+pub mod nats;
