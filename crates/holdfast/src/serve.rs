@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use holdfast_core::time::Zone;
+use holdfast_engine::IdMaker;
 use holdfast_engine::{Clock, SystemClock};
 use holdfast_server::caller::Auth;
-use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::Roles;
 use holdfast_server::router::router_with_pages;
 use holdfast_server::{App, Config, Parts, demo, serve};

@@ -14,14 +14,13 @@ use holdfast_core::tee::{MessageKey, Service, Subject};
 use holdfast_engine::Refused;
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::trace::{self, Trace};
-use holdfast_events::nats::{Connection, Delivery, HeaderMap, Publication, Verdict};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::services::{self, Services};
-use crate::app::App;
+use crate::Context;
+use crate::nats::{Connection, Delivery, HeaderMap, Publication, Verdict};
 use crate::relay::{Address, Bus, Message as Envelope};
-use crate::roles::Role;
 use crate::wire::event::cloud_event;
 use crate::wire::message;
 
@@ -81,13 +80,13 @@ impl Bus for NatsBus {
     }
 }
 
-/// Acts on the messages for a service until the app stops.
-pub async fn consume(app: App, connection: Connection, services: Arc<Services>, service: Service) {
+/// Acts on the messages for a service until the server stops.
+pub async fn consume(context: Context, connection: Connection, services: Arc<Services>, service: Service) {
     let handle = move |delivery: Delivery| {
         let services = services.clone();
         async move { receive(&services, service, delivery).await }
     };
-    connection.consume(service.as_str(), handle, app.stopped()).await;
+    connection.consume(service.as_str(), handle, context.stopped()).await;
 }
 
 async fn receive(services: &Services, service: Service, delivery: Delivery) -> Verdict {
@@ -104,18 +103,18 @@ async fn receive(services: &Services, service: Service, delivery: Delivery) -> V
     verdict(&delivery, services.receive(received, trace).await)
 }
 
-/// Imports the events of a booking service in another process for the subscribers of this one, until the app stops.
-/// Several servers share the work.
-pub async fn import(app: App, connection: Connection) {
-    let importing = app.clone();
+/// Imports the events of a booking service in another process for the subscribers of this one, until the server stops.
+/// Servers with the same consumer share the work.
+pub async fn import(context: Context, connection: Connection, consumer: &str) {
+    let importing = context.clone();
     let handle = move |delivery: Delivery| {
-        let app = importing.clone();
-        async move { import_one(&app, delivery).await }
+        let context = importing.clone();
+        async move { import_one(&context, delivery).await }
     };
-    connection.consume(Role::Api.as_str(), handle, app.stopped()).await;
+    connection.consume(consumer, handle, context.stopped()).await;
 }
 
-async fn import_one(app: &App, delivery: Delivery) -> Verdict {
+async fn import_one(context: &Context, delivery: Delivery) -> Verdict {
     let read = Subject::parse(&delivery.subject).zip(CloudEvent::read(&delivery)).and_then(|(subject, event)| {
         let published = message::parse_told(subject, event.data.get(), event.at())?;
         Some((ImportBookingEvent { key: event.key()?, published }, event.trace()))
@@ -124,11 +123,11 @@ async fn import_one(app: &App, delivery: Delivery) -> Verdict {
     let mut tries = 0;
     loop {
         tries += 1;
-        let trace = trace.map(|trace| trace.child(app.ids().number()));
-        match trace::within(trace, app.engine().run(import.clone(), None)).await {
+        let trace = trace.map(|trace| trace.child(context.ids().number()));
+        match trace::within(trace, context.engine().run(import.clone(), None)).await {
             Ok(_) => return Verdict::Done,
             // Later events of the same booking wait meanwhile, so that they stay in order.
-            Err(error) if tries < IMPORT_ATTEMPTS_MAX && !app.is_stopping() => {
+            Err(error) if tries < IMPORT_ATTEMPTS_MAX && !context.is_stopping() => {
                 tracing::debug!(%error, subject = delivery.subject, "[Bus] an event could not be imported; it is retried");
                 tokio::time::sleep(IMPORT_RETRY_AFTER).await;
             }

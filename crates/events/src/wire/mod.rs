@@ -2,7 +2,6 @@
 
 pub mod event;
 pub mod message;
-pub mod queue;
 
 use holdfast_core::Timestamp;
 use serde::Serializer;

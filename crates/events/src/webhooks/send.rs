@@ -21,7 +21,6 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::target::{AllowedAddresses, Target};
-use crate::config::show_duration;
 
 /// Maximum size of a response body that is read, in bytes. It is discarded; reading it lets the receiver finish.
 const ANSWER_BYTES_MAX: usize = 16 << 10;
@@ -69,7 +68,7 @@ impl Sender {
         let sent_at = delivery_request.timestamp;
         let Ok(target) = Target::parse(url) else { return failed("the address is not valid".into()) };
         match tokio::time::timeout(self.answer_within, self.post(&target, delivery_request)).await {
-            Err(_) => failed(format!("no answer within {}", show_duration(self.answer_within))),
+            Err(_) => failed(format!("no answer within {:?}", self.answer_within)),
             Ok(Err(error)) => failed(error),
             Ok(Ok(answer)) => tried(&answer, sent_at),
         }
@@ -77,8 +76,7 @@ impl Sender {
 
     async fn post(&self, target: &Target, delivery_request: DeliveryRequest) -> Result<Answer, String> {
         let connecting = tokio::time::timeout(self.connect_within, self.connect(target));
-        let stream =
-            connecting.await.map_err(|_| format!("no connection within {}", show_duration(self.connect_within)))??;
+        let stream = connecting.await.map_err(|_| format!("no connection within {:?}", self.connect_within))??;
         let request = request(target, delivery_request).map_err(|_| "the request cannot be written".to_owned())?;
         if !target.is_tls {
             return exchange(stream, request).await;

@@ -7,51 +7,42 @@
 //! A stream ends when its server cannot read the outbox for [`CUT_OFF_AFTER`], so that its client connects to another
 //! server.
 
-use std::collections::VecDeque;
-use std::pin::Pin;
+mod outbox_cache;
+mod replay;
+mod subscription;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::State;
-use axum::response::Response;
 use bytes::Bytes;
-use futures_util::stream;
-use holdfast_api::params::{LastEventHeader, StreamQuery};
 use holdfast_core::id::UserId;
-use holdfast_core::webhook::EventTypes;
-use holdfast_core::webhook::types::TYPES_MAX;
-use holdfast_core::{Event, Fault, Timestamp};
+use holdfast_core::{Event, Timestamp};
 use holdfast_engine::store::OutboxRecord;
-use holdfast_engine::{EventSink, OutboxEntry, Published, Refused, Store, StoreError};
-use http::{HeaderMap, HeaderValue, header};
-use serde_json::json;
+use holdfast_engine::{EventSink, OutboxEntry, Published, Store, StoreError};
 use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, sleep_until};
 
+use self::outbox_cache::OutboxCache;
+use self::replay::Replays;
+pub use self::subscription::{Filter, Subscription};
+use crate::Context;
 use crate::activity::ActivityCounters;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::outbox_cache::OutboxCache;
-use crate::problem::Problem;
-use crate::replay::{Gap, Replays};
-use crate::request::{Params, decimal};
-use crate::wire::event::{cloud_event, data_of, is_public, time_of, type_of};
+use crate::wire::event::{cloud_event, data_of, time_of, type_of};
 
 /// Maximum number of events that a slow client may lag behind before it catches up from the outbox.
 const BACKLOG: usize = 4_096;
 /// Events per read of the outbox.
 const OUTBOX_PAGE: usize = 500;
-const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
+/// Interval at which the outbox is read: for events that other servers committed, or only to see whether it is readable.
+const FOLLOW_EVERY: Duration = Duration::from_millis(200);
+const FOLLOW_OWN_EVERY: Duration = Duration::from_secs(1);
 /// Time without a successful read of the outbox after which streams end.
 pub const CUT_OFF_AFTER: Duration = Duration::from_secs(5);
 /// Default source of events.
 const SOURCE: &str = "/holdfast";
 /// Default retention of replays.
 const KEEP: Duration = Duration::from_hours(24);
-/// Type of the first event of a stream that resumes from before the retention.
-const GAP: &str = "stream.gap";
 
 /// Publishes committed events to subscribers.
 #[derive(Debug)]
@@ -119,7 +110,8 @@ impl Stream {
         &self.source
     }
 
-    fn is_cut_off(&self) -> bool {
+    /// Whether the outbox has not been read for [`CUT_OFF_AFTER`].
+    pub fn is_cut_off(&self) -> bool {
         self.followed_at.borrow().elapsed() >= CUT_OFF_AFTER
     }
 
@@ -202,6 +194,23 @@ impl Stream {
     }
 }
 
+/// Publishes events of all servers to the subscribers of this one, in the order of the outbox, until the server stops.
+pub async fn follow_outbox(context: Context) {
+    let mut committed = context.stream().committed();
+    let is_shared = context.store().is_split();
+    let every = if is_shared { FOLLOW_EVERY } else { FOLLOW_OWN_EVERY };
+    loop {
+        tokio::select! {
+            () = context.stopped() => return,
+            _ = committed.changed(), if is_shared => {}
+            () = tokio::time::sleep(every) => {}
+        }
+        if let Err(error) = context.stream().follow(context.store()).await {
+            tracing::warn!(%error, "cannot read the outbox; retrying");
+        }
+    }
+}
+
 impl EventSink for Stream {
     fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
         OutboxEntry {
@@ -262,186 +271,4 @@ fn frame(id: &str, event_type: &str, json: &str) -> Bytes {
 /// Encodes an event without data. Clients ignore it, and send its id as `Last-Event-ID` when they reconnect.
 fn position(id: u64) -> Bytes {
     format!("id: {id}\n\n").into()
-}
-
-/// Streams changes as they happen. A user receives only their own, an admin all.
-#[utoipa::path(get, path = "/v1/stream", tag = "events",
-    params(StreamQuery, LastEventHeader),
-    responses((status = 200, body = String, content_type = "text/event-stream"),
-        (status = 503, description = "`STORE_UNAVAILABLE`")))]
-pub async fn listen(
-    State(app): State<App>,
-    caller: Caller,
-    params: Params,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    let stream = app.stream();
-    if stream.is_cut_off() {
-        return Err(Refused::StoreUnavailable("the outbox cannot be read".into()).into());
-    }
-    let published = stream.listen();
-    let last = stream.last_committed(app.store()).await.map_err(Refused::from)?;
-    // A client that is ahead of this store has read another one.
-    let seen = resume_point(&headers)?.unwrap_or(u64::MAX).min(last);
-    let listener = Listener {
-        published,
-        filter: Filter { owner: caller.listing(params.user()?)?, types: types(&params.read::<StreamQuery>()?)? },
-        seen,
-        missed_until: last,
-        is_resuming: seen < last,
-        waiting: VecDeque::from([position(seen)]),
-        keep_alive_at: Instant::now(),
-        over: Box::pin(over(&app, &headers)),
-        app,
-    };
-    let events = stream::unfold(listener, |mut listener| async move {
-        let frame = listener.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(frame), listener))
-    });
-    let mut response = Response::new(Body::from_stream(events));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    Ok(response)
-}
-
-/// Waits until the server stops or the client's token expires. The client reconnects with a new token and resumes.
-pub(crate) fn over(app: &App, headers: &HeaderMap) -> impl Future<Output = ()> + Send + use<> {
-    let (app, valid_for) = (app.clone(), app.auth().valid_for(headers));
-    async move {
-        match valid_for {
-            Some(valid_for) => {
-                tokio::time::timeout(valid_for, app.stopped()).await.ok();
-            }
-            None => app.stopped().await,
-        }
-    }
-}
-
-/// Stream of one client.
-struct Listener {
-    app: App,
-    published: broadcast::Receiver<Arc<PublishedBooking>>,
-    filter: Filter,
-    /// Number of the last durable event that was sent or filtered out.
-    seen: u64,
-    /// Number of the last durable event to read from the outbox. Later ones come from the subscription, in order with
-    /// the ephemeral ones.
-    missed_until: u64,
-    /// Whether the resume point was not compared with the retention yet.
-    is_resuming: bool,
-    /// Encoded events to send next.
-    waiting: VecDeque<Bytes>,
-    keep_alive_at: Instant,
-    /// Resolves when the stream must end.
-    over: Pin<Box<dyn Future<Output = ()> + Send>>,
-}
-
-struct Filter {
-    owner: Option<UserId>,
-    types: EventTypes,
-}
-
-impl Listener {
-    /// Returns the next bytes for this client; `None` when the stream ends or the store is unavailable.
-    async fn next(&mut self) -> Option<Bytes> {
-        let frame = self.next_frame().await?;
-        self.keep_alive_at = Instant::now() + KEEP_ALIVE_EVERY;
-        Some(frame)
-    }
-
-    async fn next_frame(&mut self) -> Option<Bytes> {
-        loop {
-            if let Some(frame) = self.waiting.pop_front() {
-                return Some(frame);
-            }
-            if self.seen < self.missed_until {
-                self.catch_up().await?;
-                continue;
-            }
-            let published = tokio::select! {
-                () = &mut self.over => return None,
-                () = self.app.stream().cut_off() => return None,
-                // A client whose filter lets little through resumes from here, not from its last event.
-                () = sleep_until(self.keep_alive_at) => return Some(position(self.seen)),
-                published = self.published.recv() => published,
-            };
-            match published {
-                Ok(published) if published.durable.is_some_and(|id| id <= self.seen) => {}
-                // Gap: the outcome of an earlier commit was unknown, so its event was not published.
-                Ok(published) if published.durable.is_some_and(|id| id > self.seen + 1) => {
-                    self.missed_until = published.durable.unwrap_or_default();
-                }
-                Ok(published) => {
-                    self.seen = published.durable.unwrap_or(self.seen);
-                    if self.filter.passes(&published.event_type, published.owner) {
-                        return Some(published.frame.clone());
-                    }
-                }
-                Err(broadcast::error::RecvError::Lagged(_)) => {
-                    self.missed_until = self.app.stream().last_committed(self.app.store()).await.ok()?;
-                }
-                Err(broadcast::error::RecvError::Closed) => return None,
-            }
-        }
-    }
-
-    /// Reads the next page of the outbox. The resume point is compared with the retention first.
-    async fn catch_up(&mut self) -> Option<()> {
-        let (app, seen, until) = (self.app.clone(), self.seen, self.missed_until);
-        let replays = &app.stream().replays;
-        if std::mem::take(&mut self.is_resuming) {
-            if let Some(gap) = self.unless_over(replays.gap(&app, seen, until)).await? {
-                self.waiting.push_back(gap_event(app.stream(), seen, &gap));
-                self.seen = gap.until;
-            }
-            return Some(());
-        }
-        let page = self.unless_over(replays.page(&app, seen, until)).await?;
-        // Up to `until` only: later events come from the subscription.
-        self.waiting = page.select(seen, until, |event_type, owner| self.filter.passes(event_type, owner));
-        self.seen = page.up_to.min(until);
-        Some(())
-    }
-
-    /// Returns the result of work on the store; `None` if it fails, or the stream ends meanwhile.
-    async fn unless_over<T>(&mut self, work: impl Future<Output = Result<T, Refused>>) -> Option<T> {
-        tokio::select! {
-            () = &mut self.over => None,
-            () = self.app.stream().cut_off() => None,
-            done = work => done.ok(),
-        }
-    }
-}
-
-impl Filter {
-    fn passes(&self, event_type: &str, owner: Option<u64>) -> bool {
-        is_public(event_type) && self.owner.is_none_or(|own| owner == Some(own.get())) && self.types.include(event_type)
-    }
-}
-
-/// Encodes the event that replaces those outside of the retention. A client that resumes after it resumes after these.
-fn gap_event(stream: &Stream, after: u64, gap: &Gap) -> Bytes {
-    let (id, data) =
-        (format!("{}.gap", gap.until), json!({"after": after.to_string(), "until": gap.until.to_string()}));
-    frame(&id, GAP, &cloud_event(&stream.source, &id, GAP, gap.at, &data.to_string(), None))
-}
-
-fn types(query: &StreamQuery) -> Result<EventTypes, Problem> {
-    let types = query.types.as_deref().unwrap_or_default().split(',').map(str::trim);
-    if types.clone().count() > TYPES_MAX {
-        return Err(Problem::invalid("types", &Fault::TooManyItems { max: TYPES_MAX }));
-    }
-    Ok(EventTypes::any(types.map(str::to_owned)))
-}
-
-/// Parses `Last-Event-ID`. `12` and `12.7` both resume after the twelfth durable event.
-fn resume_point(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
-    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
-    let text = value.to_str().unwrap_or_default();
-    let (durable, rest) = text.split_once('.').map_or((text, None), |(durable, rest)| (durable, Some(rest)));
-    let is_known = rest.is_none_or(|rest| rest == "gap" || decimal(rest).is_some());
-    let resumed = decimal(durable).filter(|_| is_known);
-    resumed.map(Some).ok_or_else(|| Problem::invalid("Last-Event-ID", &Fault::Malformed))
 }

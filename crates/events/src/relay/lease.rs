@@ -13,7 +13,7 @@ use holdfast_engine::{Answer, Refused};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
-use crate::app::App;
+use crate::Context;
 
 /// Interval at which leases are checked. A check renews only what ends soon, and otherwise costs one read.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
@@ -91,14 +91,14 @@ impl Leases {
     }
 
     /// Requests partitions from now on. Returns those of them that this server has.
-    pub async fn want(&self, app: &App, partitions: &[Partition]) -> Result<Vec<Lease>, Refused> {
+    pub async fn want(&self, context: &Context, partitions: &[Partition]) -> Result<Vec<Lease>, Refused> {
         let is_new = {
             let mut state = self.state();
             let before = state.wanted.len();
             state.wanted.extend(partitions);
             state.wanted.len() > before
         };
-        if is_new && let Err(error) = self.check(app, Bus::Reached).await {
+        if is_new && let Err(error) = self.check(context, Bus::Reached).await {
             // The next call requests them again.
             self.state().wanted.retain(|partition| !partitions.contains(partition));
             return Err(error);
@@ -115,22 +115,22 @@ impl Leases {
 
     /// Releases partitions, each with its position, so that another server takes them at once. No lease is taken
     /// afterwards.
-    pub async fn release(&self, app: &App, partitions: Vec<(Partition, u64)>) -> Result<(), Refused> {
+    pub async fn release(&self, context: &Context, partitions: Vec<(Partition, u64)>) -> Result<(), Refused> {
         let mut is_closed = self.round.lock().await;
         *is_closed = true;
         self.state().held.retain(|partition, _| !partitions.iter().any(|(released, _)| released == partition));
         if !partitions.is_empty() {
-            app.engine().run(ReleaseRelays { server: self.server, partitions }, None).await?;
+            context.engine().run(ReleaseRelays { server: self.server, partitions }, None).await?;
         }
         Ok(())
     }
 
-    /// Keeps and takes leases until the app stops.
-    pub async fn keep(&self, app: &App) {
-        let is_shared = app.store().is_split();
+    /// Keeps and takes leases until the server stops.
+    pub async fn keep(&self, context: &Context) {
+        let is_shared = context.store().is_split();
         let (mut bus_seen, mut failed_checks, mut has_yielded) = (Instant::now(), 0, false);
         loop {
-            if app.bus().is_none_or(|bus| bus.check().is_ok()) {
+            if context.bus().is_none_or(|bus| bus.check().is_ok()) {
                 (bus_seen, failed_checks, has_yielded) = (Instant::now(), 0, false);
             } else {
                 failed_checks += 1;
@@ -142,7 +142,7 @@ impl Leases {
                 (true, false) => Bus::Lost,
                 (true, true) => Bus::Absent,
             };
-            let pause = match self.check(app, bus).await {
+            let pause = match self.check(context, bus).await {
                 Ok(pause) => {
                     has_yielded |= bus == Bus::Lost;
                     pause
@@ -158,7 +158,7 @@ impl Leases {
             };
             let mut changed = self.changed();
             tokio::select! {
-                () = app.stopped() => return,
+                () = context.stopped() => return,
                 _ = changed.changed(), if !is_shared => {}
                 () = tokio::time::sleep(pause), if is_shared || !is_complete() => {}
             }
@@ -166,13 +166,13 @@ impl Leases {
     }
 
     /// Renews leases that end soon and takes partitions that are free. Returns the wait until the next check.
-    async fn check(&self, app: &App, bus: Bus) -> Result<Duration, Refused> {
+    async fn check(&self, context: &Context, bus: Bus) -> Result<Duration, Refused> {
         let is_closed = self.round.lock().await;
         let wanted: Vec<_> = self.state().wanted.iter().copied().collect();
         if *is_closed || wanted.is_empty() {
             return Ok(CHECK_EVERY);
         }
-        let (is_alone, asked_at) = (!app.store().is_split(), Instant::now());
+        let (is_alone, asked_at) = (!context.store().is_split(), Instant::now());
         let (yields, ends_own) = (bus != Bus::Reached, bus == Bus::Lost && !is_alone);
         if ends_own {
             // Before the store knows, so that a lost reply leaves no lease in use here that another server has taken.
@@ -180,7 +180,7 @@ impl Leases {
             self.changed.send_replace(());
         }
         let command = LeaseRelays { server: self.server, wanted, is_alone, yields, ends_own };
-        let leased = match app.engine().run(command, None).await? {
+        let leased = match context.engine().run(command, None).await? {
             Answer::Fresh(leased) => leased,
             Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
         };

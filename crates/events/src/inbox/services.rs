@@ -4,16 +4,14 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use holdfast_core::schema::tee;
+use holdfast_core::tee::Subject;
 use holdfast_core::tee::inbox::{Handled, Receive};
-use holdfast_core::tee::saga::TimeOutBooking;
-use holdfast_core::tee::{Booking, BookingStatus, Subject};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::trace::{self, Trace};
 use holdfast_engine::{Answer, Refused};
 
 use super::log;
-use crate::app::App;
+use crate::Context;
 use crate::relay::{Address, Bus, Message as Envelope};
 use crate::wire::message;
 
@@ -21,24 +19,22 @@ use crate::wire::message;
 const ROUNDS_MAX: usize = 10_000;
 /// Backoff added per retry of a message that was refused for contention or overload.
 const LOCK_RETRY_AFTER: Duration = Duration::from_millis(50);
-/// Bookings per page of the sweep.
-const SWEEP_PAGE: usize = 500;
 
 /// The services of this process.
 #[derive(Debug)]
 pub struct Services {
-    app: App,
+    context: Context,
     lock_retries_max: u32,
 }
 
 impl Services {
-    pub fn new(app: App, lock_retries_max: u32) -> Self {
-        Self { app, lock_retries_max }
+    pub fn new(context: Context, lock_retries_max: u32) -> Self {
+        Self { context, lock_retries_max }
     }
 
     /// Processes a message exactly once, within the trace that caused it.
     pub async fn receive(&self, received: Receive, trace: Option<Trace>) -> Result<(), Refused> {
-        let trace = trace.map(|trace| trace.child(self.app.ids().number()));
+        let trace = trace.map(|trace| trace.child(self.context.ids().number()));
         trace::within(trace, self.act(received)).await
     }
 
@@ -47,7 +43,7 @@ impl Services {
         log::received(received);
         let mut retries = 0;
         for _ in 0..ROUNDS_MAX {
-            match self.app.engine().run(receive.clone(), None).await {
+            match self.context.engine().run(receive.clone(), None).await {
                 Ok(Answer::Fresh(Handled::More)) => {}
                 // Contention or overload: back off and retry.
                 Err(Refused::LockTimeout | Refused::Overloaded) if retries < self.lock_retries_max => {
@@ -96,42 +92,6 @@ impl Bus for Services {
         match parsed {
             Some(message) => self.receive(Receive::new(message), record.trace).await.map_err(|error| error.to_string()),
             None => Err("the event is malformed".into()),
-        }
-    }
-}
-
-/// Fails bookings whose saga has passed its deadline.
-pub async fn sweep(app: App, every: Duration) {
-    let mut due = tokio::time::interval(every);
-    loop {
-        tokio::select! {
-            () = app.stopped() => return,
-            _ = due.tick() => {}
-        }
-        if let Err(error) = time_out_all(&app).await {
-            tracing::warn!(
-                code = error.code.as_str(),
-                "[SagaScheduler] overdue bookings could not be read; the sweep is repeated"
-            );
-        }
-    }
-}
-
-async fn time_out_all(app: &App) -> Result<(), crate::problem::Problem> {
-    let now = app.query(|_, at| Ok(at.now)).await?;
-    let mut after = None;
-    loop {
-        let page: Vec<Booking> = app.list(tee::bookings(None, Some(BookingStatus::Pending), after, SWEEP_PAGE)).await?;
-        let overdue = page.iter().filter(|booking| booking.deadline <= now);
-        let failing = overdue.map(|booking| app.engine().run(TimeOutBooking { id: booking.id }, None));
-        for failed in futures_util::future::join_all(failing).await {
-            if let Ok(Answer::Fresh(Some(booking))) = failed {
-                tracing::info!(bookingId = booking.id.get(), "[SagaScheduler] timed out");
-            }
-        }
-        match page.last() {
-            Some(last) if page.len() == SWEEP_PAGE => after = Some(last.id),
-            _ => return Ok(()),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! Receivers deduplicate them by id.
 
 mod bus;
+pub mod dead_letters;
 mod in_flight;
 mod lease;
 
@@ -26,7 +27,7 @@ use self::bus::Line;
 pub use self::bus::{Address, Bus, Message};
 pub use self::in_flight::InFlight;
 pub use self::lease::{Lease, Leases};
-use crate::app::App;
+use crate::Context;
 
 /// Number of events read from the outbox at once, with or without a destination.
 const PAGE: usize = 500;
@@ -55,10 +56,10 @@ pub struct RelaySettings {
     pub batch: usize,
 }
 
-/// Runs until the app stops.
-pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
+/// Runs until the server stops.
+pub async fn run(context: Context, bus: Arc<dyn Bus>, settings: RelaySettings) {
     let mut worker = Worker {
-        app,
+        context,
         bus,
         settings,
         leased: BTreeMap::new(),
@@ -72,8 +73,8 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         had_outage: AtomicBool::new(false),
         outage_seen_at: None,
     };
-    let mut committed = worker.app.stream().committed();
-    let mut leases_changed = worker.app.leases().changed();
+    let mut committed = worker.context.stream().committed();
+    let mut leases_changed = worker.context.leases().changed();
     let mut is_away = false;
     loop {
         let away = worker.bus.away();
@@ -101,12 +102,12 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
             }
         };
         // While the bus is unavailable, the poll interval is enough.
-        if more && !is_away && !worker.app.is_stopping() {
+        if more && !is_away && !worker.context.is_stopping() {
             continue;
         }
         let pause = settings.poll.min(worker.commit_at.saturating_duration_since(Instant::now()));
         tokio::select! {
-            () = worker.app.stopped() => {
+            () = worker.context.stopped() => {
                 worker.release().await;
                 return;
             }
@@ -125,7 +126,7 @@ async fn until_available(bus: &dyn Bus) {
 }
 
 struct Worker {
-    app: App,
+    context: Context,
     bus: Arc<dyn Bus>,
     settings: RelaySettings,
     /// Partitions leased by this server, and the terms of their leases.
@@ -191,7 +192,7 @@ impl Worker {
             self.retry_all().await?;
         }
         let Some(after) = self.leased.keys().map(|partition| self.position(*partition)).min() else { return Ok(false) };
-        let page = self.app.stream().outbox_after(self.app.store(), after, PAGE).await?;
+        let page = self.context.stream().outbox_after(self.context.store(), after, PAGE).await?;
         let (mut is_full, mut last) = (page.len() == PAGE, page.last().map_or(after, |record| record.id));
         let mut failed = self.failed_events().await?;
         let mut page = page;
@@ -247,7 +248,7 @@ impl Worker {
         self.committed_positions.extend(marked?.into_iter().flatten());
         let committed = &self.committed_positions;
         let is_beyond = |event, partition| committed.get(&partition).is_some_and(|position| event > *position);
-        self.app.in_flight().keep(is_beyond);
+        self.context.in_flight().keep(is_beyond);
         Ok(())
     }
 
@@ -255,14 +256,14 @@ impl Worker {
     async fn retry_all(&mut self) -> Result<(), Refused> {
         let (mut after, mut count) = (None, 0_usize);
         loop {
-            let page = self.app.store().list(failed_publications(None, after, FAILED_PUBLICATIONS_MAX)).await?;
+            let page = self.context.store().list(failed_publications(None, after, FAILED_PUBLICATIONS_MAX)).await?;
             let is_last = page.len() < FAILED_PUBLICATIONS_MAX;
             let found: Vec<_> =
                 page.into_iter().filter_map(holdfast_core::schema::Listed::read::<FailedPublication>).collect();
             after = found.last().map(|(id, _)| *id);
             let ours =
                 found.iter().filter(|(_, failed_publication)| self.leased.contains_key(&failed_publication.partition));
-            let again = ours.map(|(id, _)| self.app.engine().run(RetryEvent { event: id.event }, None));
+            let again = ours.map(|(id, _)| self.context.engine().run(RetryEvent { event: id.event }, None));
             for tried in join_all(again.collect::<Vec<_>>()).await {
                 tried?;
                 count += 1;
@@ -296,10 +297,10 @@ impl Worker {
     /// Updates the partitions that this server leases.
     async fn lease(&mut self) -> Result<(), Refused> {
         if !self.is_leasing {
-            self.app.leases().want(&self.app, &Partition::all().collect::<Vec<_>>()).await?;
+            self.context.leases().want(&self.context, &Partition::all().collect::<Vec<_>>()).await?;
             self.is_leasing = true;
         }
-        let mut held = self.app.leases().held();
+        let mut held = self.context.leases().held();
         held.remove(&Partition::WEBHOOKS);
         let terms: BTreeMap<_, _> = held.iter().map(|(partition, lease)| (*partition, lease.term)).collect();
         if terms == self.leased {
@@ -315,20 +316,20 @@ impl Worker {
             self.scan_at = None;
         }
         self.must_retry_all |= has_more && self.bus.can_be_away();
-        self.app.in_flight().keep(|_, partition| self.leased.contains_key(&partition));
+        self.context.in_flight().keep(|_, partition| self.leased.contains_key(&partition));
         Ok(())
     }
 
     /// Whether this server still holds the lease. The process may have been paused since the last check.
     fn has(&self, held: Held) -> bool {
-        self.app.leases().lease(held.partition).is_some_and(|lease| lease.term == held.term)
+        self.context.leases().lease(held.partition).is_some_and(|lease| lease.term == held.term)
     }
 
     /// Releases all partitions with their positions. If that fails, another server takes them when the leases end, and
     /// publishes the events after the committed position again.
     async fn release(&self) {
         let positions = self.leased.keys().map(|partition| (*partition, self.position(*partition)));
-        if let Err(error) = self.app.leases().release(&self.app, positions.collect()).await {
+        if let Err(error) = self.context.leases().release(&self.context, positions.collect()).await {
             tracing::warn!(%error, "[Outbox] leases could not be released; they expire");
         }
     }
@@ -341,12 +342,12 @@ impl Worker {
         sent_up_to: u64,
         outcomes: Vec<(u64, PublishOutcome)>,
     ) -> Result<Option<Vec<u64>>, Refused> {
-        let command = AdvanceRelay { server: self.app.leases().server(), partition, sent_up_to, outcomes };
-        match self.app.engine().run(command, None).await {
+        let command = AdvanceRelay { server: self.context.leases().server(), partition, sent_up_to, outcomes };
+        match self.context.engine().run(command, None).await {
             Ok(Answer::Fresh(dead_letters)) => Ok(Some(dead_letters)),
             Ok(Answer::Recorded(_) | Answer::Replayed(_)) => unreachable!("nothing is kept without a key"),
             Err(Refused::Rejected(Rejection::LeaseLost)) => {
-                self.app.leases().lost(partition);
+                self.context.leases().lost(partition);
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -359,7 +360,7 @@ impl Worker {
         if self.scan_at.is_some_and(|at| Instant::now() < at) {
             return Ok(FailedEvents::default());
         }
-        let listed = self.app.store().list(failed_publications(Some(false), None, FAILED_PUBLICATIONS_MAX)).await?;
+        let listed = self.context.store().list(failed_publications(Some(false), None, FAILED_PUBLICATIONS_MAX)).await?;
         let mut failed = FailedEvents { is_full: listed.len() == FAILED_PUBLICATIONS_MAX, ..FailedEvents::default() };
         if listed.is_empty() {
             self.known.clear();
@@ -367,7 +368,7 @@ impl Worker {
             return Ok(failed);
         }
         self.scan_at = None;
-        let now = self.app.query(|_, at| Ok(at.now)).await.unwrap_or_default();
+        let now = self.context.query(|_, at| Ok(at.now)).await.unwrap_or_default();
         let (mut seen, mut looked_at) = (HashSet::new(), HashSet::new());
         for row in listed {
             let Some((FailedPublicationId { event }, failed_publication)) = row.read::<FailedPublication>() else {
@@ -394,7 +395,7 @@ impl Worker {
         if let Some(message) = self.known.get(&event) {
             return Ok(Some(message.clone()));
         }
-        let found = self.app.store().outbox_after(event - 1, 1).await?.pop().filter(|record| record.id == event);
+        let found = self.context.store().outbox_after(event - 1, 1).await?.pop().filter(|record| record.id == event);
         let message = found.and_then(|record| self.message(Arc::new(record)));
         self.known.extend(message.clone().map(|message| (event, message)));
         Ok(message)
@@ -430,7 +431,7 @@ impl Worker {
             .flat_map(|(_, them)| them)
             .map(|message| message.record.id)
             .collect();
-        self.app.in_flight().take(partition, tried.into_iter());
+        self.context.in_flight().take(partition, tried.into_iter());
         let publish_event = |(line, messages)| self.publish_event(held, messages, blocked.contains(&line));
         let outcomes: Option<Vec<_>> = join_all(lines.into_iter().map(publish_event)).await.into_iter().collect();
         let Some(outcomes) = outcomes else { return Ok(None) };
@@ -444,7 +445,7 @@ impl Worker {
             tracing::error!(event, "[Outbox] the event is a dead letter (FAILED); retry it at /v1/admin/outbox");
             metrics::counter!("holdfast_outbox_dead_letters_total").increment(1);
         }
-        self.app.in_flight().keep(|_, other| other != partition);
+        self.context.in_flight().keep(|_, other| other != partition);
         Ok(Some(Advanced { had_trouble: true, ..advanced }))
     }
 
@@ -497,8 +498,10 @@ impl Worker {
                         );
                     }
                     metrics::counter!("holdfast_outbox_publish_failures_total").increment(1);
-                    outcomes
-                        .push((id, PublishOutcome::Failed { jitter: self.app.ids().number() as u32 % JITTER_MILLIS }));
+                    outcomes.push((
+                        id,
+                        PublishOutcome::Failed { jitter: self.context.ids().number() as u32 % JITTER_MILLIS },
+                    ));
                     is_blocked = true;
                 }
             }

@@ -7,27 +7,27 @@ use std::time::Duration;
 
 use holdfast_core::webhook::enqueue::Candidate;
 use holdfast_core::webhook::{ENQUEUED_MAX, EventName, Webhook, subscription};
+use holdfast_engine::Refused;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::fan_out;
-use crate::app::App;
-use crate::problem::Problem;
+use crate::Context;
 use crate::stream::PublishedBooking;
 use crate::wire::event::EPHEMERAL_TYPES;
 
 /// Interval at which the webhooks are read.
 const REFRESH_EVERY: Duration = Duration::from_secs(5);
 
-/// Runs until the app stops. `server` must be unique among servers: it makes the names of events unique.
-pub async fn run(app: App, server: u64) {
-    while !app.is_stopping() {
+/// Runs until the server stops. `server` must be unique among servers: it makes the names of events unique.
+pub async fn run(context: Context, server: u64) {
+    while !context.is_stopping() {
         let refresh_at = Instant::now() + REFRESH_EVERY;
-        match subscribed(&app).await {
-            Ok(webhooks) if !webhooks.is_empty() => listen(&app, server, &webhooks, refresh_at).await,
+        match subscribed(&context).await {
+            Ok(webhooks) if !webhooks.is_empty() => listen(&context, server, &webhooks, refresh_at).await,
             Ok(_) | Err(_) => tokio::select! {
-                () = app.stopped() => return,
-                () = app.webhooks().holds.notified() => {}
+                () = context.stopped() => return,
+                () = context.webhooks().holds.notified() => {}
                 () = sleep_until(refresh_at) => {}
             },
         }
@@ -35,19 +35,19 @@ pub async fn run(app: App, server: u64) {
 }
 
 /// Returns the webhooks that name a hold event.
-async fn subscribed(app: &App) -> Result<Vec<Webhook>, Problem> {
-    let mut webhooks = app.query(|rows, _| subscription::active(rows)).await?;
+async fn subscribed(context: &Context) -> Result<Vec<Webhook>, Refused> {
+    let mut webhooks = context.query(|rows, _| subscription::active(rows)).await?;
     webhooks.retain(|webhook| EPHEMERAL_TYPES.iter().any(|name| webhook.types.name(name)));
     Ok(webhooks)
 }
 
 /// Enqueues hold events until the webhooks are due to be read again.
-async fn listen(app: &App, server: u64, webhooks: &[Webhook], until: Instant) {
-    let mut published = app.stream().listen();
+async fn listen(context: &Context, server: u64, webhooks: &[Webhook], until: Instant) {
+    let mut published = context.stream().listen();
     loop {
         let first = tokio::select! {
-            () = app.stopped() => return,
-            () = app.webhooks().holds.notified() => return,
+            () = context.stopped() => return,
+            () = context.webhooks().holds.notified() => return,
             first = timeout_at(until, published.recv()) => first,
         };
         let mut events = Vec::new();
@@ -61,7 +61,7 @@ async fn listen(app: &App, server: u64, webhooks: &[Webhook], until: Instant) {
             next = if events.len() < ENQUEUED_MAX { published.try_recv().ok() } else { None };
         }
         if !events.is_empty()
-            && let Err(error) = fan_out::offer(app, events).await
+            && let Err(error) = fan_out::offer(context, events).await
         {
             tracing::warn!(%error, "[Webhook] hold events could not be enqueued; they are lost");
         }

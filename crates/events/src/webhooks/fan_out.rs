@@ -11,8 +11,7 @@ use holdfast_core::webhook::{ENQUEUED_MAX, EventName, Webhook, subscription};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{Answer, Refused};
 
-use crate::app::App;
-use crate::problem::Problem;
+use crate::Context;
 use crate::wire::event::is_public;
 
 /// Pause after an error.
@@ -20,34 +19,34 @@ const ERROR_PAUSE: Duration = Duration::from_millis(500);
 /// Maximum number of events without a subscriber before the position is committed.
 const SKIPPED_MAX: u64 = 10_000;
 
-/// Runs until the app stops.
-pub async fn run(app: App, poll: Duration) {
-    let (mut committed, mut leases_changed) = (app.stream().committed(), app.leases().changed());
-    let mut fan_out = FanOut { app, term: None, read_up_to: 0, position: 0, found: Found::Idle, is_due: true };
+/// Runs until the server stops.
+pub async fn run(context: Context, poll: Duration) {
+    let (mut committed, mut leases_changed) = (context.stream().committed(), context.leases().changed());
+    let mut fan_out = FanOut { context, term: None, read_up_to: 0, position: 0, found: Found::Idle, is_due: true };
     loop {
         fan_out.found = match fan_out.step().await {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(
-                    error = error.detail(crate::problem::Language::English),
+                    %error,
                     "[Webhook] the fan-out failed; trying again"
                 );
                 tokio::time::sleep(ERROR_PAUSE).await;
                 Found::Idle
             }
         };
-        if fan_out.found == Found::More && !fan_out.app.is_stopping() {
+        if fan_out.found == Found::More && !fan_out.context.is_stopping() {
             continue;
         }
         tokio::select! {
-            () = fan_out.app.stopped() => {
+            () = fan_out.context.stopped() => {
                 fan_out.release().await;
                 return;
             }
             _ = committed.changed(), if fan_out.found != Found::Idle => {}
             _ = leases_changed.changed() => {}
             // A webhook was created: the next commit must wake this loop.
-            () = fan_out.app.webhooks().fan_out.notified() => fan_out.found = Found::CaughtUp,
+            () = fan_out.context.webhooks().fan_out.notified() => fan_out.found = Found::CaughtUp,
             () = tokio::time::sleep(poll) => fan_out.is_due = true,
         }
     }
@@ -56,8 +55,8 @@ pub async fn run(app: App, poll: Duration) {
 /// Enqueues deliveries of events from outside of this outbox, at most [`ENQUEUED_MAX`] at once. An event that was
 /// enqueued before gets none. Event names must not be plain numbers, which belong to this outbox. Returns the number of
 /// deliveries.
-pub async fn offer(app: &App, events: Vec<Candidate>) -> Result<usize, Refused> {
-    create(app, events, None).await
+pub async fn offer(context: &Context, events: Vec<Candidate>) -> Result<usize, Refused> {
+    create(context, events, None).await
 }
 
 /// Returns the event of an outbox record for webhooks; `None` if it is not public.
@@ -71,13 +70,13 @@ pub fn candidate(record: &OutboxRecord) -> Option<Candidate> {
     })
 }
 
-async fn create(app: &App, events: Vec<Candidate>, mark: Option<Mark>) -> Result<usize, Refused> {
-    let made = match app.engine().run(EnqueueDeliveries { events, mark }, None).await? {
+async fn create(context: &Context, events: Vec<Candidate>, mark: Option<Mark>) -> Result<usize, Refused> {
+    let made = match context.engine().run(EnqueueDeliveries { events, mark }, None).await? {
         Answer::Fresh(made) => made,
         Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
     };
     if made > 0 {
-        app.webhooks().delivery_worker.notify_one();
+        context.webhooks().delivery_worker.notify_one();
     }
     Ok(made)
 }
@@ -93,7 +92,7 @@ enum Found {
 }
 
 struct FanOut {
-    app: App,
+    context: Context,
     /// Term of the lease on the outbox, if this server has it.
     term: Option<u64>,
     /// Number of the last event that was read.
@@ -107,18 +106,18 @@ struct FanOut {
 }
 
 impl FanOut {
-    async fn step(&mut self) -> Result<Found, Problem> {
+    async fn step(&mut self) -> Result<Found, Refused> {
         // Read before the webhooks: each webhook that was created before this last event is then visible.
         let last = if self.is_due {
-            self.app.store().outbox_last().await?
+            self.context.store().outbox_last().await?
         } else {
-            self.app.stream().last_committed(self.app.store()).await?
+            self.context.stream().last_committed(self.context.store()).await?
         };
         self.is_due = false;
         if last <= self.read_up_to {
             return Ok(if self.found == Found::Idle { Found::Idle } else { Found::CaughtUp });
         }
-        let webhooks = self.app.query(|rows, _| subscription::active(rows)).await?;
+        let webhooks = self.context.query(|rows, _| subscription::active(rows)).await?;
         let Some(begin) = webhooks.iter().map(|webhook| webhook.told_after).min() else {
             self.skip(last).await?;
             return Ok(Found::Idle);
@@ -132,8 +131,9 @@ impl FanOut {
 
     /// Skips events up to `last`, because there is no webhook. The position is committed if the partition exists: the
     /// purge of the outbox keeps events after it.
-    async fn skip(&mut self, last: u64) -> Result<(), Problem> {
-        let has_begun = self.app.query(|rows, _| Ok(rows.relay.relays.get(&Partition::WEBHOOKS)?.is_some())).await?;
+    async fn skip(&mut self, last: u64) -> Result<(), Refused> {
+        let has_begun =
+            self.context.query(|rows, _| Ok(rows.relay.relays.get(&Partition::WEBHOOKS)?.is_some())).await?;
         if has_begun && self.has_lease().await? {
             self.commit_deliveries(Vec::new(), last).await?;
         }
@@ -142,9 +142,9 @@ impl FanOut {
     }
 
     /// Whether this server has the lease on the outbox. Requests it from now on.
-    async fn has_lease(&mut self) -> Result<bool, Problem> {
-        self.app.leases().want(&self.app, &[Partition::WEBHOOKS]).await?;
-        let lease = self.app.leases().lease(Partition::WEBHOOKS);
+    async fn has_lease(&mut self) -> Result<bool, Refused> {
+        self.context.leases().want(&self.context, &[Partition::WEBHOOKS]).await?;
+        let lease = self.context.leases().lease(Partition::WEBHOOKS);
         let term = lease.map(|lease| lease.term);
         if let Some(lease) = lease.filter(|_| term != self.term) {
             self.position = lease.relay.sent_up_to;
@@ -156,16 +156,16 @@ impl FanOut {
 
     /// Releases the lease, if this server has it.
     async fn release(&self) {
-        let held = self.app.leases().lease(Partition::WEBHOOKS).map(|_| (Partition::WEBHOOKS, self.position));
+        let held = self.context.leases().lease(Partition::WEBHOOKS).map(|_| (Partition::WEBHOOKS, self.position));
         if let Some(held) = held
-            && let Err(error) = self.app.leases().release(&self.app, vec![held]).await
+            && let Err(error) = self.context.leases().release(&self.context, vec![held]).await
         {
             tracing::warn!(%error, "[Webhook] the lease could not be released; it expires");
         }
     }
 
-    async fn read(&mut self, webhooks: &[Webhook]) -> Result<Found, Problem> {
-        let page = self.app.stream().outbox_after(self.app.store(), self.read_up_to, ENQUEUED_MAX).await?;
+    async fn read(&mut self, webhooks: &[Webhook]) -> Result<Found, Refused> {
+        let page = self.context.stream().outbox_after(self.context.store(), self.read_up_to, ENQUEUED_MAX).await?;
         let Some(up_to) = page.last().map(|record| record.id) else { return Ok(Found::CaughtUp) };
         let is_full = page.len() == ENQUEUED_MAX;
         let mut events: Vec<Candidate> = page.iter().filter_map(|record| candidate(record)).collect();
@@ -176,16 +176,17 @@ impl FanOut {
         self.read_up_to = up_to;
         Ok(if is_full { Found::More } else { Found::CaughtUp })
     }
+
     /// Creates deliveries, and commits the position.
-    async fn commit_deliveries(&mut self, events: Vec<Candidate>, up_to: u64) -> Result<(), Problem> {
-        let made = create(&self.app, events, Some(Mark { server: self.app.leases().server(), up_to })).await;
+    async fn commit_deliveries(&mut self, events: Vec<Candidate>, up_to: u64) -> Result<(), Refused> {
+        let made = create(&self.context, events, Some(Mark { server: self.context.leases().server(), up_to })).await;
         if let Err(error) = made {
             // Another server may have moved the position; it is read with the next lease.
             self.term = None;
             if error == Refused::Rejected(Rejection::LeaseLost) {
-                self.app.leases().lost(Partition::WEBHOOKS);
+                self.context.leases().lost(Partition::WEBHOOKS);
             }
-            return Err(error.into());
+            return Err(error);
         }
         self.position = up_to;
         Ok(())

@@ -14,14 +14,13 @@ use holdfast_core::time::Span;
 use holdfast_core::webhook::attempt::{ClaimDeliveries, Claimed, Claims, JITTER_MAX, ReportAttempt, Tried};
 use holdfast_core::webhook::delivery::ForgetDeliveries;
 use holdfast_core::webhook::{AT_ONCE_MAX, Delivery, DeliveryId, DeliveryStatus, Due, DueId, WEBHOOKS_MAX, WebhookId};
-use holdfast_engine::Answer;
+use holdfast_engine::{Answer, Refused};
 use tokio::task::JoinSet;
 
+use super::WebhookSettings;
 use super::send::{DeliveryRequest, Sender};
 use super::sign::SigningSecret;
-use crate::app::App;
-use crate::config::WebhookConfig;
-use crate::problem::{Language, Problem};
+use crate::Context;
 use crate::wire::event::cloud_event;
 
 /// Lease of a claim beyond the maximum time of an attempt.
@@ -37,13 +36,13 @@ const MAINTAIN_EVERY: Duration = Duration::from_secs(15);
 /// Maximum value of the pending count, to bound its cost.
 const COUNTED_MAX: usize = 10_000;
 
-/// Runs until the app stops.
-pub async fn run(app: App, config: WebhookConfig) {
-    let sender = Sender::new(app.webhook_addresses().clone(), config.connect_timeout, config.timeout);
+/// Runs until the server stops.
+pub async fn run(context: Context, config: WebhookSettings) {
+    let sender = Sender::new(config.allowed, config.connect_timeout, config.timeout);
     let (concurrency_max, per_webhook_max) = (config.concurrency_max, config.per_webhook_max);
     let lease = Span::from_millis((config.timeout + CLAIM_SLACK).as_millis() as i64);
     let mut delivery_worker = DeliveryWorker {
-        app,
+        context,
         sender: Arc::new(sender),
         concurrency_max,
         per_webhook_max,
@@ -59,16 +58,16 @@ pub async fn run(app: App, config: WebhookConfig) {
             Ok(wait) => wait.map_or(config.poll, |wait| wait.min(config.poll)),
             Err(error) => {
                 tracing::warn!(
-                    error = error.detail(Language::English),
+                    %error,
                     "[Webhook] due deliveries could not be read; trying again"
                 );
                 ERROR_PAUSE
             }
         };
         tokio::select! {
-            () = delivery_worker.app.stopped() => break,
+            () = delivery_worker.context.stopped() => break,
             Some(ended) = delivery_worker.attempts.join_next() => delivery_worker.ended(ended.ok()),
-            () = delivery_worker.app.webhooks().delivery_worker.notified() => {}
+            () = delivery_worker.context.webhooks().delivery_worker.notified() => {}
             () = tokio::time::sleep(wait) => {}
             _ = maintain.tick() => delivery_worker.maintain(config.keep).await,
         }
@@ -81,7 +80,7 @@ pub async fn run(app: App, config: WebhookConfig) {
 }
 
 struct DeliveryWorker {
-    app: App,
+    context: Context,
     sender: Arc<Sender>,
     concurrency_max: usize,
     per_webhook_max: usize,
@@ -95,7 +94,7 @@ struct DeliveryWorker {
 
 impl DeliveryWorker {
     /// Starts as many attempts as the bounds allow. Returns the wait until more are due, if known.
-    async fn step(&mut self) -> Result<Option<Duration>, Problem> {
+    async fn step(&mut self) -> Result<Option<Duration>, Refused> {
         let room = self.concurrency_max.saturating_sub(self.attempts.len());
         if room == 0 {
             return Ok(None);
@@ -109,9 +108,9 @@ impl DeliveryWorker {
         for claimed in claims.ready {
             let webhook = claimed.webhook.id;
             *self.in_progress.entry(webhook).or_default() += 1;
-            let (app, sender) = (self.app.clone(), self.sender.clone());
+            let (context, sender) = (self.context.clone(), self.sender.clone());
             self.attempts.spawn(async move {
-                attempt(&app, &sender, claimed, claims.now).await;
+                attempt(&context, &sender, claimed, claims.now).await;
                 webhook
             });
         }
@@ -135,15 +134,15 @@ impl DeliveryWorker {
 
     /// Finds due deliveries, up to the bound of each webhook, starting after the webhook with the last turn. Also
     /// returns the wait until the next delivery is due.
-    async fn find(&mut self, room: usize) -> Result<(Vec<DueId>, Option<Duration>), Problem> {
-        let now = self.app.query(|_, at| Ok(at.now)).await?;
+    async fn find(&mut self, room: usize) -> Result<(Vec<DueId>, Option<Duration>), Refused> {
+        let now = self.context.query(|_, at| Ok(at.now)).await?;
         let mut due = Vec::new();
         let mut next: Option<Timestamp> = None;
         let (mut after, mut is_second_round) = (self.last_turn.map(after_all_of), self.last_turn.is_none());
         // Twice the maximum, because deleted webhooks may be among them. Deliveries beyond the bound are found in the
         // next step.
         for _ in 0..2 * WEBHOOKS_MAX {
-            let page = self.app.list_with_keys::<Due>(webhook::due(after.as_ref(), self.per_webhook_max)).await?;
+            let page = self.context.list_with_keys::<Due>(webhook::due(after.as_ref(), self.per_webhook_max)).await?;
             let Some((first, _)) = page.first() else {
                 if is_second_round {
                     break;
@@ -173,8 +172,8 @@ impl DeliveryWorker {
         Ok((due, next.map(|next| Duration::from_millis((next.as_millis() - now.as_millis()).unsigned_abs()))))
     }
 
-    async fn claim(&self, due: Vec<DueId>) -> Result<Claims, Problem> {
-        match self.app.engine().run(ClaimDeliveries { due, lease: self.lease }, None).await? {
+    async fn claim(&self, due: Vec<DueId>) -> Result<Claims, Refused> {
+        match self.context.engine().run(ClaimDeliveries { due, lease: self.lease }, None).await? {
             Answer::Fresh(claims) => Ok(claims),
             Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
         }
@@ -183,7 +182,7 @@ impl DeliveryWorker {
     async fn maintain(&self, keep: Duration) {
         if let Err(error) = self.purge(keep).await {
             tracing::warn!(
-                error = error.detail(Language::English),
+                %error,
                 "[Webhook] old deliveries could not be purged; trying again"
             );
         }
@@ -192,16 +191,16 @@ impl DeliveryWorker {
         }
     }
 
-    async fn purge(&self, keep: Duration) -> Result<(), Problem> {
-        let now = self.app.query(|_, at| Ok(at.now)).await?;
+    async fn purge(&self, keep: Duration) -> Result<(), Refused> {
+        let now = self.context.query(|_, at| Ok(at.now)).await?;
         let created_before = now - Span::from_millis(keep.as_millis() as i64);
-        while !self.app.is_stopping() {
-            let ended = self.app.list::<Delivery>(webhook::ended_deliveries(AT_ONCE_MAX)).await?;
+        while !self.context.is_stopping() {
+            let ended = self.context.list::<Delivery>(webhook::ended_deliveries(AT_ONCE_MAX)).await?;
             let old = ended.iter().filter(|delivery| delivery.created_at < created_before);
             let ids: Vec<_> = old.map(|delivery| delivery.id).collect();
             let is_last = ids.len() < AT_ONCE_MAX;
             if !ids.is_empty() {
-                self.app.engine().run(ForgetDeliveries { ids, created_before }, None).await?;
+                self.context.engine().run(ForgetDeliveries { ids, created_before }, None).await?;
             }
             if is_last {
                 break;
@@ -210,10 +209,10 @@ impl DeliveryWorker {
         Ok(())
     }
 
-    async fn count_pending(&self) -> Result<usize, Problem> {
+    async fn count_pending(&self) -> Result<usize, Refused> {
         let (mut counted, mut after) = (0, None);
         while counted < COUNTED_MAX {
-            let page = self.app.list_with_keys::<Due>(webhook::due(after.as_ref(), AT_ONCE_MAX)).await?;
+            let page = self.context.list_with_keys::<Due>(webhook::due(after.as_ref(), AT_ONCE_MAX)).await?;
             counted += page.len();
             match page.last() {
                 Some((last, _)) if page.len() == AT_ONCE_MAX => after = Some(*last),
@@ -231,19 +230,19 @@ fn after_all_of(webhook: WebhookId) -> DueId {
 }
 
 /// Attempts a claimed delivery, and commits the outcome.
-async fn attempt(app: &App, sender: &Sender, claimed: Claimed, now: Timestamp) {
+async fn attempt(context: &Context, sender: &Sender, claimed: Claimed, now: Timestamp) {
     let began = Instant::now();
-    let tried = match delivery_request(app, &claimed, now) {
+    let tried = match delivery_request(context, &claimed, now) {
         Some(delivery_request) => sender.send(&claimed.webhook.url, delivery_request).await,
         None => Tried::Failed { status: None, error: "the secret is malformed".into(), retry_after: None },
     };
     metrics::histogram!("holdfast_webhook_attempt_seconds").record(began.elapsed());
     let (webhook, delivery, attempt) = (claimed.webhook.id.get(), claimed.delivery, claimed.attempt);
     tracing::debug!(webhook, delivery = delivery.get(), attempt, ?tried, "[Webhook] attempted");
-    let jitter = app.ids().number() as u32 % (JITTER_MAX + 1);
+    let jitter = context.ids().number() as u32 % (JITTER_MAX + 1);
     for again in 1..=REPORTS_MAX {
         let report = ReportAttempt { delivery, attempt, tried: tried.clone(), jitter };
-        match app.engine().run(report, None).await {
+        match context.engine().run(report, None).await {
             Ok(Answer::Fresh(became)) => return count(became, webhook, delivery),
             Ok(_) => unreachable!("nothing is kept without a key"),
             Err(error) if again == REPORTS_MAX => {
@@ -272,10 +271,10 @@ fn count(became: Option<DeliveryStatus>, webhook: u64, delivery: DeliveryId) {
 }
 
 /// Returns the signed request for an event.
-fn delivery_request(app: &App, claimed: &Claimed, now: Timestamp) -> Option<DeliveryRequest> {
+fn delivery_request(context: &Context, claimed: &Claimed, now: Timestamp) -> Option<DeliveryRequest> {
     let event = &claimed.event;
-    let body = cloud_event(app.stream().source(), &claimed.name, &event.event_type, event.at, &event.data, None);
-    let (id, timestamp) = (message_id(app.installation(), claimed.delivery), now.as_millis() / 1_000);
+    let body = cloud_event(context.stream().source(), &claimed.name, &event.event_type, event.at, &event.data, None);
+    let (id, timestamp) = (message_id(context.installation(), claimed.delivery), now.as_millis() / 1_000);
     let secrets = claimed.webhook.secrets.signing(now).map(SigningSecret::parse);
     // One header holds all signatures; a receiver accepts any valid one.
     let signatures = secrets.map(|secret| Some(secret?.sign(&id, timestamp, body.as_bytes())));

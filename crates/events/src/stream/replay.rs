@@ -16,7 +16,7 @@ use holdfast_engine::{Refused, Store};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-use crate::app::App;
+use crate::Context;
 use crate::stream::PublishedBooking;
 use crate::wire::event::is_public;
 
@@ -76,19 +76,19 @@ impl Replays {
     }
 
     /// Returns the events after `seen` that are no longer replayed; `None` if there are none. `until` is committed.
-    pub(crate) async fn gap(&self, app: &App, seen: u64, until: u64) -> Result<Option<Gap>, Refused> {
+    pub(crate) async fn gap(&self, context: &Context, seen: u64, until: u64) -> Result<Option<Gap>, Refused> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
-        let now = app.engine().query(|_, at| Ok(at.now)).await?;
+        let now = context.engine().query(|_, at| Ok(at.now)).await?;
         let kept_since = now - self.keep;
-        let first = app.store().outbox_after(seen, PROBE).await?;
+        let first = context.store().outbox_after(seen, PROBE).await?;
         if first.first().is_some_and(|next| next.id == seen + 1) && !is_old(&first, kept_since) {
             return Ok(None);
         }
-        Ok(Some(Gap { until: last_old(app.store(), seen, until, kept_since).await?, at: now }))
+        Ok(Some(Gap { until: last_old(context.store(), seen, until, kept_since).await?, at: now }))
     }
 
     /// Returns the events after `seen`, to the end of their page or to `until`, which is committed.
-    pub(crate) async fn page(&self, app: &App, seen: u64, until: u64) -> Result<Arc<Page>, Refused> {
+    pub(crate) async fn page(&self, context: &Context, seen: u64, until: u64) -> Result<Arc<Page>, Refused> {
         let turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let end = (seen / PAGE + 1) * PAGE;
         if let Some(page) = self.kept(seen, until.min(end)) {
@@ -99,8 +99,8 @@ impl Replays {
             return Ok(page);
         }
         // A task of its own, on the runtime for work: the page is cached even if this client disconnects.
-        let reading = app.clone();
-        let read = app.spawn(async move { Page::read(&reading, seen, end, until).await });
+        let reading = context.clone();
+        let read = context.spawn(async move { Page::read(&reading, seen, end, until).await });
         let page = read.await.map_err(|_| Refused::Internal)??;
         self.keep(page.clone());
         if page.up_to < until {
@@ -126,9 +126,9 @@ impl Replays {
 }
 
 impl Page {
-    async fn read(app: &App, after: u64, end: u64, until: u64) -> Result<Arc<Self>, Refused> {
-        let records = app.store().outbox_after(after, (end - after) as usize).await?;
-        Ok(Arc::new(Self::new(after, end, until, &records, app.stream().source())))
+    async fn read(context: &Context, after: u64, end: u64, until: u64) -> Result<Arc<Self>, Refused> {
+        let records = context.store().outbox_after(after, (end - after) as usize).await?;
+        Ok(Arc::new(Self::new(after, end, until, &records, context.stream().source())))
     }
 
     fn new(after: u64, end: u64, until: u64, records: &[OutboxRecord], source: &str) -> Self {

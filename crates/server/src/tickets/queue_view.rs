@@ -3,7 +3,7 @@
 use holdfast_api::queue::{EntryView, PlaceView, QueueStatus, StatsView};
 use holdfast_waiting_room::{Entry, Stats, Status, View};
 
-pub fn place(view: &View, remaining_seats: u32) -> PlaceView {
+pub(super) fn place(view: &View, remaining_seats: u32) -> PlaceView {
     let (status, ready_until, expires_at) = match &view.status {
         Status::Waiting => (QueueStatus::Waiting, None, None),
         Status::Ready { until } => (QueueStatus::Ready, Some(until.to_jiff()), None),
@@ -21,11 +21,11 @@ pub fn place(view: &View, remaining_seats: u32) -> PlaceView {
     }
 }
 
-pub fn entry(entry: &Entry) -> EntryView {
+pub(super) fn entry(entry: &Entry) -> EntryView {
     EntryView { status: QueueStatus::Entered, token: entry.token.clone(), expires_at: entry.expires_at.to_jiff() }
 }
 
-pub fn stats(stats: &Stats) -> StatsView {
+pub(super) fn stats(stats: &Stats) -> StatsView {
     StatsView {
         waiting: stats.waiting,
         ready: stats.ready,
