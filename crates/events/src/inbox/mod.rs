@@ -3,7 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`services`] | the services of this process; the bus between them without NATS |
-//! | [`nats`] | NATS as the bus: publishes events, consumes messages, imports events of other processes |
+//! | [`nats`] | consumers of NATS; import of events from other processes |
 //! | [`log`] | log lines of the booking saga |
 //!
 //! The effect of a message and the record of its id are one commit, so a repeated message has no effect.

@@ -1,27 +1,22 @@
-//! NATS as the bus: publishes events of the outbox, and passes received messages to the services of this process. A
-//! message is acknowledged after its effects are committed. It may therefore arrive again; the services deduplicate it
-//! by its id.
+//! Consumers of NATS: pass received messages to the services of this process. A message is acknowledged after its effects
+//! are committed. It may therefore arrive again; the services deduplicate it by its id.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use holdfast_core::Timestamp;
 use holdfast_core::tee::import::ImportBookingEvent;
 use holdfast_core::tee::inbox::Receive;
 use holdfast_core::tee::{MessageKey, Service, Subject};
 use holdfast_engine::Refused;
-use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::trace::{self, Trace};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::services::{self, Services};
+use super::services::Services;
 use crate::Context;
-use crate::nats::{Connection, Delivery, HeaderMap, Publication, Verdict};
-use crate::relay::{Address, Bus, Message as Envelope};
-use crate::wire::event::cloud_event;
+use crate::nats::{Connection, Delivery, Verdict};
 use crate::wire::message;
 
 /// Maximum number of attempts to import an event before it is redelivered, and so loses its order.
@@ -32,53 +27,6 @@ const IMPORT_RETRY_AFTER: Duration = Duration::from_millis(200);
 /// Maximum number of deliveries of a message that the rules reject, within about three seconds: it may arrive before
 /// its cause. Without a bound, a few hundred such messages would block the consumer.
 const REJECTED_DELIVERIES_MAX: u64 = 5;
-
-/// Publishes events of the outbox to NATS.
-#[derive(Debug)]
-pub struct NatsBus {
-    connection: Connection,
-    /// `source` of every `CloudEvent`.
-    source: String,
-}
-
-impl NatsBus {
-    pub fn new(connection: Connection, source: String) -> Self {
-        Self { connection, source }
-    }
-}
-
-#[async_trait]
-impl Bus for NatsBus {
-    fn address(&self, record: &OutboxRecord) -> Option<Address> {
-        services::address(record, true)
-    }
-
-    fn can_be_away(&self) -> bool {
-        true
-    }
-
-    fn away(&self) -> Option<String> {
-        self.connection.check().err().map(|error| error.to_string())
-    }
-
-    async fn publish_event(&self, envelope: &Envelope) -> Result<(), String> {
-        let Envelope { address, record } = envelope;
-        let event = cloud_event(&self.source, &address.id, &record.event_type, record.at, &record.data, record.trace);
-        let mut headers = HeaderMap::new();
-        headers.insert("Content-Type", "application/cloudevents+json");
-        if let Some(trace) = record.trace {
-            headers.insert("traceparent", trace.to_string());
-        }
-        let publication = Publication {
-            subject: &record.event_type,
-            id: &address.id,
-            key: address.key,
-            headers,
-            payload: event.into(),
-        };
-        self.connection.publish(&publication).await.map_err(|error| error.to_string())
-    }
-}
 
 /// Acts on the messages for a service until the server stops.
 pub async fn consume(context: Context, connection: Connection, services: Arc<Services>, service: Service) {

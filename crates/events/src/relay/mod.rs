@@ -9,6 +9,7 @@ pub mod dead_letters;
 mod failed;
 mod in_flight;
 mod lease;
+mod nats;
 mod position;
 mod publish;
 
@@ -25,6 +26,7 @@ use holdfast_engine::store::OutboxRecord;
 pub use self::bus::{Address, Bus, Message};
 pub use self::in_flight::InFlight;
 pub use self::lease::{Lease, Leases};
+pub use self::nats::NatsBus;
 use self::position::{COMMIT_EVERY, Held};
 use self::publish::Advanced;
 use crate::Context;

@@ -7,9 +7,9 @@ pub mod outbox;
 
 use std::sync::Arc;
 
-use holdfast_events::inbox::nats::{self, NatsBus};
+use holdfast_events::inbox::nats;
 use holdfast_events::inbox::services::Services;
-use holdfast_events::relay::{self, Bus, RelaySettings, dead_letters};
+use holdfast_events::relay::{self, Bus, NatsBus, RelaySettings, dead_letters};
 
 use crate::app::App;
 use crate::config::TeeConfig;
