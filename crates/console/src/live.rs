@@ -24,7 +24,7 @@ use super::broadcast::{Listener, event};
 use super::session::Session;
 use super::texts;
 use super::views::{self, Snapshot, View};
-use holdfast_server::activity::Changes;
+use holdfast_events::activity::Changes;
 use holdfast_server::caller::Caller;
 use holdfast_server::problem::{Language, Problem};
 

@@ -21,7 +21,7 @@ use tokio::time::MissedTickBehavior;
 use super::Console;
 use super::broadcast::{Listener, event};
 use super::session::Session;
-use holdfast_server::activity::Counts;
+use holdfast_events::activity::Counts;
 use holdfast_server::caller::{Caller, Name};
 use holdfast_server::problem::Problem;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use holdfast_connect::TlsRoots;
 use holdfast_connect::postgres::{Address, Connector};
-use holdfast_server::ids::IdMaker;
+use holdfast_engine::IdMaker;
 
 const FILE_NAME: &str = "queue.secret";
 const LEN: usize = 32;

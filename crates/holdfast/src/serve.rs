@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use holdfast_core::time::Zone;
+use holdfast_engine::IdMaker;
 use holdfast_engine::{Clock, SystemClock};
 use holdfast_server::caller::Auth;
-use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::Roles;
 use holdfast_server::router::router_with_pages;
 use holdfast_server::{App, Config, Parts, demo, serve};
@@ -191,7 +191,7 @@ async fn open(group: &Config) -> anyhow::Result<(Config, Parts)> {
     let store = store::open(group, &ids).await?;
     let room = store::open_room(group).await?;
     let bus = match group.bus() {
-        Some(options) => Some(holdfast_bus::Connection::open(options).await.context("server.nats_url")?),
+        Some(options) => Some(holdfast_events::nats::Connection::open(options).await.context("server.nats_url")?),
         None => None,
     };
     Ok((group.clone(), Parts { store, room, ids, bus }))

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, Problem, RoomType};
+use holdfast_engine::IdMaker;
 use holdfast_engine::{Clock as _, SystemClock};
-use holdfast_server::ids::IdMaker;
 use jiff::ToSpan as _;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;

@@ -20,15 +20,17 @@ use holdfast_connect::TlsRoots;
 use holdfast_core::time::Span;
 use holdfast_core::{Limits, calendar, relay, shop, stay, tee, ticket, webhook};
 use holdfast_engine::EngineSettings;
+use holdfast_events::webhooks::WebhookSettings;
+use holdfast_events::webhooks::network::Network;
+use holdfast_events::webhooks::target::AllowedAddresses;
 use holdfast_waiting_room::token::SECRET_LEN_MIN;
 use holdfast_waiting_room::{Key, Keys, Timings};
 use serde::Deserialize;
 
+pub use spelling::parse_duration;
 use spelling::{Choice, address, choice, duration, durations, networks, number, refund_tiers, tls_roots};
-pub use spelling::{parse_duration, show_duration};
 
 use crate::problem::Language;
-use crate::webhooks::network::Network;
 
 /// The default settings, which are also the manual of settings.
 pub const DEFAULTS: &str = include_str!("../../../holdfast.toml");
@@ -348,6 +350,19 @@ pub struct WebhookConfig {
 }
 
 impl WebhookConfig {
+    /// Returns the settings of the webhook jobs, which may send to these addresses.
+    pub fn settings(&self, allowed: AllowedAddresses) -> WebhookSettings {
+        WebhookSettings {
+            connect_timeout: self.connect_timeout,
+            timeout: self.timeout,
+            concurrency_max: self.concurrency_max,
+            per_webhook_max: self.per_webhook_max,
+            poll: self.poll,
+            keep: self.keep,
+            allowed,
+        }
+    }
+
     pub fn limits(&self) -> webhook::Limits {
         webhook::Limits { retry_after: self.retry_after.iter().map(|wait| span(*wait)).collect() }
     }

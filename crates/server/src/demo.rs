@@ -18,10 +18,10 @@ use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft};
 use holdfast_core::tee::{TeeSlot, TeeSlotId};
 use holdfast_engine::store::{self, Store};
 use holdfast_engine::{Answer, Engine, EngineSettings, Refused};
+use holdfast_events::stream::Stream;
 
 use crate::app::App;
 use crate::calendar;
-use crate::stream::Stream;
 use crate::tee::bookings;
 
 /// Time within which services learn of each other's slots.

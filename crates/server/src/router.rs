@@ -17,7 +17,7 @@ use crate::stays::{holds, reservations, room_types};
 use crate::tee::{bookings, courses, outbox};
 use crate::tickets::{events, follow, holds as seat_holds, queue, reservations as seat_reservations, seats};
 use crate::webhooks::{deliveries, subscriptions};
-use crate::{docs, ops, stream};
+use crate::{docs, event_stream, ops};
 
 /// Returns the routes of the API and their `OpenAPI` document.
 pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
@@ -110,7 +110,7 @@ pub fn router_with_pages(app: App, pages: impl FnOnce(App, Router) -> Router) ->
         .routes(routes!(subscriptions::rotate))
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::retry))
-        .routes(routes!(stream::listen))
+        .routes(routes!(event_stream::listen))
         .routes(routes!(ops::healthz))
         .routes(routes!(ops::readyz))
         .routes(routes!(ops::metrics))

@@ -5,9 +5,9 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use holdfast_bus::{self as bus, BusError, HeaderMap, Reply};
 use holdfast_core::tee::TeeSlotId;
 use holdfast_engine::trace;
+use holdfast_events::nats::{self as bus, BusError, HeaderMap, Reply};
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 
 use super::{AUTH, CALLER, KNOW, METHOD, OPERATOR, STATUS, TARGET, subject};

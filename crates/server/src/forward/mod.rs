@@ -6,7 +6,7 @@
 mod answer;
 mod ask;
 
-use holdfast_bus::Connection;
+use holdfast_events::nats::Connection;
 use http::Uri;
 
 use crate::app::App;

@@ -19,9 +19,9 @@ use holdfast_core::tee::{
     Booking, BookingId, BookingNumber, BookingStatus, By, IdempotencyKey, Notification, NotificationId, TeeSlotId,
 };
 use holdfast_core::{Actor, Fault};
+use holdfast_events::inbox::log;
 use http::{HeaderMap, StatusCode};
 
-use super::log;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;

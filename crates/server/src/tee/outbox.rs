@@ -12,12 +12,12 @@ use holdfast_core::id::ID_MAX;
 use holdfast_core::relay::{FailedPublication, FailedPublicationId, Partition, RetryEvent};
 use holdfast_core::schema::{Order, relay};
 use holdfast_engine::store::OutboxRecord;
+use holdfast_events::inbox::services::address;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::services::address;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
@@ -42,7 +42,7 @@ pub struct OutboxView {
     #[schema(value_type = String)]
     status: OutboxStatus,
     retry_count: u32,
-    #[serde(serialize_with = "crate::wire::time")]
+    #[serde(serialize_with = "holdfast_events::wire::time")]
     #[schema(value_type = String, format = DateTime)]
     created_at: holdfast_core::Timestamp,
 }

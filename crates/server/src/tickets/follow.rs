@@ -21,9 +21,9 @@ use super::event_id;
 use super::queue::{not_stored, place};
 use crate::app::App;
 use crate::caller::Caller;
+use crate::event_stream::over;
 use crate::problem::{Language, Problem};
 use crate::request::Params;
-use crate::stream::over;
 
 /// Minimum interval between reads of the position, however fast the queue moves.
 const READ_EVERY_MIN: Duration = Duration::from_millis(500);

@@ -5,6 +5,7 @@ pub mod follow;
 pub mod holds;
 pub mod queue;
 pub mod queue_gate;
+mod queue_view;
 pub mod reservations;
 pub mod seats;
 

@@ -18,11 +18,11 @@ use http::{HeaderValue, StatusCode, header};
 
 use super::event_id;
 use super::queue_gate::{gate_with_queue, settings_changed};
+use super::queue_view;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params};
-use crate::wire;
 
 /// Maximum number of retries to publish an admission: about a minute in all.
 const ANNOUNCE_RETRIES_MAX: u32 = 15;
@@ -47,7 +47,7 @@ pub async fn join(
         let joined = app.room().join(queue_gate.room, &queue_gate.settings, user).await?;
         app.stream().activity().changed("queue.join");
         let status = if joined.new { StatusCode::CREATED } else { StatusCode::OK };
-        Ok(Reply::json(status, &wire::queue::place(&joined.view, queue_gate.event.remaining)))
+        Ok(Reply::json(status, &queue_view::place(&joined.view, queue_gate.event.remaining)))
     });
     joined.await.map(not_stored)
 }
@@ -84,7 +84,7 @@ pub async fn enter(
         let queue_gate = gate_with_queue(&app, id).await?;
         let entered = app.room().enter(queue_gate.room, &queue_gate.settings, user).await??;
         announce(&app, id, user, &entered.entry).await;
-        Ok(Reply::json(StatusCode::OK, &wire::queue::entry(&entered.entry)))
+        Ok(Reply::json(StatusCode::OK, &queue_view::entry(&entered.entry)))
     });
     entered.await.map(not_stored)
 }
@@ -151,14 +151,14 @@ pub async fn stats(
     caller.must_be_admin(app.auth())?;
     let queue_gate = gate_with_queue(&app, event_id(&id)?).await?;
     let stats = app.room().stats(queue_gate.room, &queue_gate.settings).await?;
-    Ok(not_stored(Reply::json(StatusCode::OK, &wire::queue::stats(&stats)).into_response()))
+    Ok(not_stored(Reply::json(StatusCode::OK, &queue_view::stats(&stats)).into_response()))
 }
 
 /// Polls the queue for a user, and returns the position.
 pub(super) async fn place(app: &App, id: EventId, user: UserId) -> Result<PlaceView, Problem> {
     let queue_gate = gate_with_queue(app, id).await?;
     let view = app.room().poll(queue_gate.room, &queue_gate.settings, user).await??;
-    Ok(wire::queue::place(&view, queue_gate.event.remaining))
+    Ok(queue_view::place(&view, queue_gate.event.remaining))
 }
 
 async fn set_paused(

@@ -8,15 +8,15 @@ use holdfast_api::webhook::{NewSecretBody, NewWebhookBody, WebhookView};
 use holdfast_core::webhook::subscription::{self, CreateWebhook, DeleteWebhook, EnableWebhook, RotateSecret};
 use holdfast_core::webhook::{EventTypes, Webhook, WebhookId};
 use holdfast_core::{Fault, Timestamp};
+use holdfast_events::webhooks::sign::{BYTES_MAX, BYTES_MIN, SigningSecret};
+use holdfast_events::webhooks::target::Target;
+use holdfast_events::wire::event::{DURABLE_TYPES, EPHEMERAL_TYPES};
 use http::StatusCode;
 
-use super::sign::{BYTES_MAX, BYTES_MIN, SigningSecret};
-use super::target::Target;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, page, parse_id};
-use crate::wire::event::{DURABLE_TYPES, EPHEMERAL_TYPES};
 
 /// Subscribes a URL to events. The secret is shown in this answer only. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks", tag = "webhooks", request_body = NewWebhookBody,

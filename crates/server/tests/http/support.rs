@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use holdfast_bus::{Connection, Options};
 use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, RoomType};
 use holdfast_core::audit::Audit;
 use holdfast_core::time::Span;
 use holdfast_core::{Timestamp, WorkingSet};
+use holdfast_engine::IdMaker;
 use holdfast_engine::panics;
 use holdfast_engine::store::{Keep, Tier};
 use holdfast_engine::{Clock as _, ManualClock, OutboxEntry, Store};
+use holdfast_events::nats::{Connection, Options};
 use holdfast_server::config::{Secret, ServerConfig};
-use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::{Role, Roles};
 use holdfast_server::router::router_with_pages;
 use holdfast_server::{App, Config, Parts, serve};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use holdfast_bus::{HeaderMap, Publication};
+use holdfast_events::nats::{HeaderMap, Publication};
 use holdfast_server::config::Secret;
 use holdfast_server::roles::{Role, Roles};
 use holdfast_testkit::{Profile, profiles};

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use holdfast_bus::{Connection, Delivery, HeaderMap, Publication, Verdict};
 use holdfast_core::time::Span;
+use holdfast_events::nats::{Connection, Delivery, HeaderMap, Publication, Verdict};
 use holdfast_server::Config;
 use holdfast_server::config::Secret;
 use holdfast_server::roles::{Role, Roles};

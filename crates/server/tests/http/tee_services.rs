@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdfast_bus::{Connection, Delivery, HeaderMap, Publication, Verdict};
+use holdfast_events::nats::{Connection, Delivery, HeaderMap, Publication, Verdict};
 use holdfast_server::Config;
 use holdfast_server::config::Secret;
 use holdfast_server::roles::{Role, Roles};

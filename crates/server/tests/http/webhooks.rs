@@ -8,9 +8,9 @@ use holdfast_core::WorkingSet;
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::relay::Partition;
 use holdfast_core::time::Span;
+use holdfast_events::webhooks::network::Network;
 use holdfast_server::Config;
 use holdfast_server::config::Secret;
-use holdfast_server::webhooks::network::Network;
 use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use hdrhistogram::Histogram;
-use holdfast_bus::{Connection, Delivery, HeaderMap, Options, Publication, StreamOptions, Verdict};
 use holdfast_connect::TlsRoots;
+use holdfast_events::nats::{Connection, Delivery, HeaderMap, Options, Publication, StreamOptions, Verdict};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Statement};
@@ -107,7 +107,7 @@ where
     tokio::spawn(async move { bus.consume(service, handle, std::future::pending()).await })
 }
 
-async fn publish(bus: &Connection, subject: &str) -> Result<(), holdfast_bus::BusError> {
+async fn publish(bus: &Connection, subject: &str) -> Result<(), holdfast_events::nats::BusError> {
     static SENT: AtomicU64 = AtomicU64::new(0);
     let id = SENT.fetch_add(1, Ordering::Relaxed).to_string();
     bus.publish(&Publication { subject, id: &id, key: 0, headers: HeaderMap::new(), payload: MESSAGE.into() }).await
