@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use holdfast_core::id::HoldId;
 use holdfast_core::tee::Subject;
-use holdfast_core::{Event, Timestamp};
+use holdfast_core::{Event, Kind, Timestamp};
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -74,14 +74,12 @@ impl ActivityCounters {
         self.changed(type_of(event));
         let mut inner = self.inner.lock();
         match event {
-            Event::StayHoldPlaced(hold) => inner.placed(STAY, hold.id, hold.expires_at),
-            Event::OrderReserved(hold) => inner.placed(SHOP, hold.id, hold.expires_at),
-            Event::SeatsHeld(hold) => inner.placed(TICKET, hold.id, hold.expires_at),
-            Event::RoomSlotsLocked(lock) => inner.placed(ROOM, lock.id, lock.expires_at),
-            Event::StayHoldCancelled(hold) | Event::StayHoldReplaced(hold) => inner.released(STAY, hold.id),
-            Event::OrderReleased(hold) => inner.released(SHOP, hold.id),
-            Event::SeatsReleased(hold) => inner.released(TICKET, hold.id),
-            Event::RoomSlotsReleased(lock) => inner.released(ROOM, lock.id),
+            Event::HoldPlaced(hold) => {
+                hold.kinds().for_each(|kind| inner.placed(vertical_of(kind), hold.id, hold.ends_at()));
+            }
+            Event::HoldCancelled(hold) | Event::HoldReplaced(hold) => {
+                hold.kinds().for_each(|kind| inner.released(vertical_of(kind), hold.id));
+            }
             Event::StayReservationConfirmed(reservation) => inner.confirmed(STAY, reservation.hold, at),
             Event::OrderPaid(order) => inner.confirmed(SHOP, order.hold, at),
             Event::SeatsReserved(reservation) => inner.confirmed(TICKET, reservation.hold, at),
@@ -146,6 +144,16 @@ impl Inner {
         if let Some(made) = self.made[vertical].get_mut(&(hold.made_at().as_millis() / 1_000)) {
             made.live = made.live.saturating_sub(1);
         }
+    }
+}
+
+/// Returns the index of the vertical of a line.
+fn vertical_of(kind: Kind) -> usize {
+    match kind {
+        Kind::Stay => STAY,
+        Kind::Shop => SHOP,
+        Kind::Room => ROOM,
+        Kind::Ticket => TICKET,
     }
 }
 

@@ -50,7 +50,7 @@ pub fn check_suspended(rows: &WorkingSet, at: &Context<'_>) -> Result<(), Reject
 
 /// Requests the counts that [`count`] and [`uncount`] change.
 pub(super) fn request_counts(rows: &mut WorkingSet, hold: &Hold) {
-    for kind in kinds(hold) {
+    for kind in hold.kinds() {
         rows.holders.request(&Holder { kind, user: hold.owner });
     }
     for (unit, _) in hold.units() {
@@ -93,14 +93,9 @@ fn count_units(rows: &mut WorkingSet, hold: &Hold, now: Timestamp, sign: i64) ->
 
 fn count_holder(rows: &mut WorkingSet, hold: &Hold, now: Timestamp, sign: i64) -> Decision<()> {
     let ends_at = Some(hold.ends_at());
-    for kind in kinds(hold) {
+    for kind in hold.kinds() {
         let holder = Holder { kind, user: hold.owner };
         rows.holders.count(&holder, Count { quantity: sign, ends_at, now })?;
     }
     Ok(())
-}
-
-/// Returns each type of the held lines once.
-fn kinds(hold: &Hold) -> impl Iterator<Item = Kind> {
-    Kind::ALL.into_iter().filter(|kind| hold.held_lines().any(|line| line.item.kind() == *kind))
 }

@@ -35,7 +35,7 @@ use crate::money::Currency;
 use crate::rejection::{CalendarRejection, ClaimRejection, Rejection, StayRejection, TicketRejection};
 use crate::table::Row;
 use crate::time::{Span, Timestamp};
-use crate::unit::Unit;
+use crate::unit::{Kind, Unit};
 use crate::working_set::WorkingSet;
 
 pub use cancel::CancelHold;
@@ -225,6 +225,11 @@ impl Hold {
     /// Returns the lines that are neither released nor processed.
     pub fn held_lines(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|line| line.state == LineState::Held)
+    }
+
+    /// Returns each type of the held lines once.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.into_iter().filter(|kind| self.held_lines().any(|line| line.item.kind() == *kind))
     }
 
     /// Returns the sum of the prices of all lines that are neither released nor cancelled.

@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use holdfast_core::calendar::confirm::RecoverLock;
-use holdfast_core::shop::payment::RecoverOrder;
-use holdfast_core::stay::hold::RecoverStayHold;
-use holdfast_core::ticket::hold::RecoverSeatHold;
-use holdfast_core::unit::Kind;
+use holdfast_core::hold::RecoverHold;
 use holdfast_engine::store::RecoveredAttempt;
 
 use super::App;
@@ -40,15 +36,10 @@ impl App {
         }
     }
 
-    async fn recover(&self, RecoveredAttempt { kind, of, record }: RecoveredAttempt) {
-        tracing::warn!(hold = %of.hold, ?record, "recovering an in-doubt hold of a server that ended");
+    async fn recover(&self, RecoveredAttempt { of, is_committed }: RecoveredAttempt) {
+        tracing::warn!(hold = %of.hold, is_committed, "recovering an in-doubt hold of a server that ended");
         metrics::counter!("holdfast_confirm_attempts_recovered_total").increment(1);
-        let settled = match kind {
-            Kind::Stay => self.engine().run(RecoverStayHold { of, record }, None).await,
-            Kind::Shop => self.engine().run(RecoverOrder { of, record }, None).await,
-            Kind::Room => self.engine().run(RecoverLock { of, record }, None).await,
-            Kind::Ticket => self.engine().run(RecoverSeatHold { of, record }, None).await,
-        };
+        let settled = self.engine().run(RecoverHold { of, is_committed }, None).await;
         if let Err(error) = settled {
             tracing::warn!(hold = %of.hold, %error, "cannot recover an in-doubt hold; retrying");
         }

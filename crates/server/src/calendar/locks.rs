@@ -6,9 +6,10 @@ use holdfast_api::calendar::lock::{LockView, NewLockBody, RoomReservationView};
 use holdfast_api::calendar::slot::starts;
 use holdfast_api::params::{IdempotencyHeader, LockPath, RoomPath, UserHeader, UserQuery};
 use holdfast_core::Fault;
-use holdfast_core::calendar::confirm::ConfirmLock;
-use holdfast_core::calendar::lock::{self, LockSlots, ReleaseLock};
-use holdfast_core::hold::HOLD_TTL_MAX;
+use holdfast_core::calendar::lock::LockSlots;
+use holdfast_core::calendar::{ConfirmLock, ReleaseLock};
+use holdfast_core::hold::{self, HOLD_TTL_MAX, Origin};
+use holdfast_core::{Context, WorkingSet};
 use holdfast_core::id::HoldId;
 use holdfast_core::time::Span;
 use http::StatusCode;
@@ -55,7 +56,10 @@ pub async fn get(
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (lock_id(&id)?, caller.actor(params.user()?)?);
-    let view = app.query(|rows, at| lock::find(rows, id, actor).map(|lock| LockView::new(&lock, at.now))).await?;
+    let find = |rows: &mut WorkingSet, at: &Context<'_>| {
+        hold::find(rows, id, actor, Origin::Lock).map(|lock| LockView::new(&lock, at.now))
+    };
+    let view = app.query(find).await?;
     Ok(Reply::json(StatusCode::OK, &view).into_response())
 }
 
@@ -70,7 +74,7 @@ pub async fn confirm(
     Path(LockPath { lock_id: id }): Path<LockPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = ConfirmLock { id: lock_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    let command = ConfirmLock::new(lock_id(&id)?, caller.actor(request.named_user()?)?);
     app.run(caller, &request, command, |reservation| {
         Reply::json(StatusCode::CREATED, &RoomReservationView::new(reservation))
     })
@@ -88,7 +92,7 @@ pub async fn release(
     Path(LockPath { lock_id: id }): Path<LockPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = ReleaseLock { id: lock_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    let command = ReleaseLock::new(lock_id(&id)?, caller.actor(request.named_user()?)?);
     app.run(caller, &request, command, |()| Reply::no_content()).await
 }
 

@@ -3,6 +3,7 @@
 //! A handler returns a [`Problem`]; the edge renders it in the caller's language, with the request id.
 
 mod calendar;
+mod claim;
 mod queue;
 mod shop;
 mod stay;
@@ -291,6 +292,7 @@ impl From<&Rejection> for Problem {
             .with("until", until.to_jiff().to_string()),
             // Internal; never returned to a caller.
             Rejection::LeaseLost => Self::internal(),
+            Rejection::Claim(rejection) => claim::problem(rejection),
             Rejection::Stay(rejection) => stay::problem(rejection),
             Rejection::Shop(rejection) => shop::problem(rejection),
             Rejection::Calendar(rejection) => calendar::problem(rejection),
@@ -379,6 +381,7 @@ pub fn catalog() -> Vec<Problem> {
         Problem::service_unavailable("booking", "The booking service is unavailable; nothing was changed."),
     ];
     let mut problems: Vec<Problem> = rejections.iter().map(Problem::from).collect();
+    problems.extend(claim::catalog().iter().map(claim::problem));
     problems.extend(stay::catalog().iter().map(stay::problem));
     problems.extend(shop::catalog().iter().map(shop::problem));
     problems.extend(calendar::catalog().iter().map(calendar::problem));

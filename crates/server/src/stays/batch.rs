@@ -11,8 +11,8 @@ use std::time::Duration;
 use axum::response::{IntoResponse as _, Response};
 use holdfast_api::stay::StayHoldView;
 use holdfast_core::idempotency::{IdempotencyRecordId, KeepAnswer};
-use holdfast_core::stay::StayHold;
-use holdfast_core::stay::hold::{PlaceStayHold, PlaceStayHolds};
+use holdfast_core::hold::Hold;
+use holdfast_core::stay::place::{PlaceStayHold, PlaceStayHolds};
 use holdfast_core::{Command, Rejection};
 use holdfast_engine::{Answer, Once, Refused};
 use http::{HeaderValue, StatusCode};
@@ -131,7 +131,7 @@ impl Batch<'_> {
             Once {
                 id: part_id(id, first),
                 fingerprint: *fingerprint,
-                render: Box::new(move |results: &Vec<Result<StayHold, Rejection>>| {
+                render: Box::new(move |results: &Vec<Result<Hold, Rejection>>| {
                     results.iter().any(Result::is_ok).then(|| record(count, &write_lines(&problems, results, language)))
                 }),
             }
@@ -235,7 +235,7 @@ fn read_record(bytes: &[u8], line_count: usize) -> Option<(usize, &[u8])> {
     Some((line_count, rest.strip_prefix(b"{\"results\":[")?.strip_suffix(b"]}")?))
 }
 
-fn write_lines(problems: &[Option<Problem>], results: &[Result<StayHold, Rejection>], language: Language) -> Vec<u8> {
+fn write_lines(problems: &[Option<Problem>], results: &[Result<Hold, Rejection>], language: Language) -> Vec<u8> {
     let mut results = results.iter();
     let mut json = Vec::with_capacity(problems.len() * LINE_BYTES);
     for (index, problem) in problems.iter().enumerate() {

@@ -5,9 +5,10 @@ use axum::response::{IntoResponse, Response};
 use holdfast_api::params::{HoldPath, IdempotencyHeader, UserHeader, UserQuery};
 use holdfast_api::parse::parse_date;
 use holdfast_api::stay::{NewHoldBody, StayHoldView, StayReservationView};
-use holdfast_core::Fault;
-use holdfast_core::stay::hold::{self, CancelStayHold, ConfirmStayHold, PlaceStayHold};
-use holdfast_core::stay::{ClientHoldKey, RoomTypeId};
+use holdfast_core::{Context, Fault, WorkingSet};
+use holdfast_core::hold::{self, Origin};
+use holdfast_core::stay::place::PlaceStayHold;
+use holdfast_core::stay::{CancelStayHold, ClientHoldKey, ConfirmStayHold, RoomTypeId};
 use http::StatusCode;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
@@ -47,7 +48,10 @@ pub async fn get(
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (hold_id(&id)?, caller.actor(params.user()?)?);
-    let view = app.query(|rows, at| hold::find(rows, id, actor).map(|hold| StayHoldView::new(&hold, at.now))).await?;
+    let find = |rows: &mut WorkingSet, at: &Context<'_>| {
+        hold::find(rows, id, actor, Origin::Stay).map(|hold| StayHoldView::new(&hold, at.now))
+    };
+    let view = app.query(find).await?;
     Ok(Reply::json(StatusCode::OK, &view).into_response())
 }
 
@@ -63,7 +67,7 @@ pub async fn confirm(
     Path(HoldPath { hold_id: id }): Path<HoldPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = ConfirmStayHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    let command = ConfirmStayHold::new(hold_id(&id)?, caller.actor(request.named_user()?)?);
     app.run(caller, &request, command, |reservation| {
         Reply::json(StatusCode::CREATED, &StayReservationView::new(reservation))
     })
@@ -82,7 +86,7 @@ pub async fn cancel(
     Path(HoldPath { hold_id: id }): Path<HoldPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = CancelStayHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    let command = CancelStayHold::new(hold_id(&id)?, caller.actor(request.named_user()?)?);
     app.run(caller, &request, command, |()| Reply::no_content()).await
 }
 
