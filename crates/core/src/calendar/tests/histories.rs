@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::calendar::block::UnblockSlots;
 use crate::calendar::generation::ClearOldSlots;
-use crate::calendar::lock::ReleaseLock;
+use crate::calendar::line::ReleaseLock;
 use crate::calendar::reprice::RepriceSlots;
 use crate::calendar::reservation::CancelRoomReservation;
 use crate::calendar::room::ChangeRoom;
@@ -16,7 +16,7 @@ use crate::testing::Dice;
 const HOURS: [&str; 5] = ["09:00-12:00", "08:30-11:30", "10:00-15:00", "22:00-02:00 09:00-10:00", ""];
 
 /// A prepared confirm attempt, as a failed server may leave it.
-type PreparedAttempt = (ConfirmLock, crate::hold::AttemptId);
+type PreparedAttempt = (ConfirmLock, hold::AttemptId);
 
 struct History {
     world: World,
@@ -136,7 +136,7 @@ impl History {
         let lock = self.locks[self.dice.roll(self.locks.len() as u64) as usize].clone();
         let command = ConfirmLock::new(lock.id, Actor::Admin);
         let now = self.world.now;
-        let is_live = self.world.memory.calendar.locks.rows().any(|(id, lock)| *id == command.id && lock.is_live(now));
+        let is_live = self.world.memory.holds.rows().any(|(id, lock)| *id == command.id && lock.is_live(now));
         if self.in_steps && is_live && self.dice.roll(2) == 0 {
             let attempt = self.world.prepare(&command).expect("a live lock can always be confirmed");
             self.prepared.push((command, attempt));
@@ -163,8 +163,8 @@ impl History {
         let now = self.world.now;
         // All index entries follow from the live locks.
         let mut entries = BTreeMap::new();
-        for (_, lock) in self.world.memory.calendar.locks.rows().filter(|(_, lock)| lock.is_live(now)) {
-            for id in lock.ids() {
+        for (_, lock) in self.world.memory.holds.rows().filter(|(_, lock)| lock.is_live(now)) {
+            for id in lock.items::<SlotsItem>().flat_map(SlotsItem::ids) {
                 assert_eq!(entries.insert(id, lock.id), None, "{label}: one live lock per slot");
             }
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::calendar::block::UnblockSlots;
-use crate::calendar::lock::ReleaseLock;
+use crate::calendar::line::ReleaseLock;
 use crate::calendar::reservation::CancelRoomReservation;
 use crate::calendar::room::ChangeRoom;
 use crate::command::Stop;

@@ -11,22 +11,22 @@ mod random;
 mod reservations;
 mod steps;
 
-use super::audit::ShopAudit;
 use super::cart::PutCartItem;
 use super::coupon::{CreateCoupon, IssueCoupon};
 use super::order::CancelOrder;
 use super::payment::PayOrder;
 use super::product::{CreateProduct, OptionDraft};
-use super::reservation::{Hold, ReleaseOrder, ReserveOrder};
+use super::reservation::{ReleaseOrder, ReserveOrder};
 use super::stock::{ChangeOption, StockChange};
 use super::user::{AddBalance, CreateUser};
 use super::*;
 use crate::actor::Actor;
+use crate::audit::Audit;
 use crate::command::Command;
 use crate::event::Event;
-use crate::hold::Indexed as _;
+use crate::hold::Hold;
 use crate::rejection::{Fault, Rejection};
-use crate::table::{StateSet as _, TableSet as _};
+use crate::table::StateSet as _;
 use crate::testing::World;
 use crate::working_set::{InMemoryState, WorkingSet};
 
@@ -156,33 +156,27 @@ impl Shop {
         old.shop.cart.rows().for_each(|(id, row)| durable.shop.cart.insert(*id, *row));
         old.shop.coupons.rows().for_each(|(id, row)| durable.shop.coupons.insert(id.clone(), row.clone()));
         old.shop.user_coupons.rows().for_each(|(id, row)| durable.shop.user_coupons.insert(id.clone(), *row));
-        old.shop.holds.rows().for_each(|(id, row)| durable.shop.holds.insert(*id, row.clone()));
+        old.shop.last_holds.rows().for_each(|(id, row)| durable.shop.last_holds.insert(*id, *row));
+        old.holds.rows().for_each(|(id, row)| durable.holds.insert(*id, row.clone()));
         old.shop.orders.rows().for_each(|(id, row)| durable.shop.orders.insert(*id, row.clone()));
-        let mut holds: Vec<Hold> = old.shop.holds.rows().map(|(_, hold)| hold.clone()).collect();
-        holds.sort_by_key(|hold| hold.id);
         let mut memory = InMemoryState::complete();
         memory.apply(&mut durable);
-        for hold in holds {
-            let mut rows = WorkingSet::default();
-            Hold::request_indexes(&mut rows, &hold);
-            rows.fill_from(&memory);
-            Hold::index(&mut rows, &hold, self.world.now).unwrap();
-            memory.apply(&mut rows);
-        }
         self.world.memory = memory;
+        for hold in self.world.live_holds() {
+            self.world.index(&hold);
+        }
     }
 
-    fn audit(&self) -> ShopAudit {
+    fn audit(&self) -> Audit {
         let tables = &self.world.memory.shop;
-        let mut audit = ShopAudit::new(self.world.now);
-        tables.users.rows().for_each(|(_, row)| audit.user(row));
-        tables.options.rows().for_each(|(_, row)| audit.option(row));
-        tables.inventory.rows().for_each(|(id, row)| audit.inventory(*id, *row));
-        tables.cart.rows().for_each(|(id, _)| audit.cart_item(*id));
-        tables.coupons.rows().for_each(|(_, row)| audit.coupon(row));
-        tables.user_coupons.rows().for_each(|(id, row)| audit.user_coupon(id, *row));
-        tables.holds.rows().for_each(|(_, row)| audit.hold(row));
-        tables.orders.rows().for_each(|(_, row)| audit.order(row));
+        let mut audit = self.world.audit_holds();
+        tables.users.rows().for_each(|(_, row)| audit.shop.user(row));
+        tables.options.rows().for_each(|(_, row)| audit.shop.option(row));
+        tables.inventory.rows().for_each(|(id, row)| audit.shop.inventory(*id, *row));
+        tables.cart.rows().for_each(|(id, _)| audit.shop.cart_item(*id));
+        tables.coupons.rows().for_each(|(_, row)| audit.shop.coupon(row));
+        tables.user_coupons.rows().for_each(|(id, row)| audit.shop.user_coupon(id, *row));
+        tables.orders.rows().for_each(|(_, row)| audit_order(&mut audit, row));
         audit
     }
 
@@ -191,6 +185,17 @@ impl Shop {
         let findings = self.audit().finish();
         assert!(findings.is_empty(), "{findings:#?}");
     }
+}
+
+/// Adds an order to all auditors that it concerns.
+fn audit_order(audit: &mut Audit, order: &Order) {
+    audit.shop.order(order);
+    audit.holds.record(Kind::Shop, order.id.get(), order.hold);
+}
+
+/// Returns the numbers of the lines of a reservation.
+fn reservation_ids(hold: &Hold) -> Vec<InventoryReservationId> {
+    hold.items::<StockItem>().map(|item| item.reservation).collect()
 }
 
 fn payment_of(user: UserId) -> PayOrder {

@@ -1,9 +1,8 @@
 //! Random histories: money and pieces are conserved in any order of commands.
 
-use super::payment::RecoverHold;
 use super::*;
 use crate::command::{Decision, Stop, TwoPhase, WriteMode as _};
-use crate::hold::HoldState;
+use crate::hold::{HoldState, RecoverHold};
 use crate::rejection::ShopRejection;
 use crate::table::{SWEEPS, StateSet as _};
 use crate::testing::Dice;
@@ -170,8 +169,8 @@ impl History {
         let Some(index) = pick_index(&mut self.dice, self.payments.len()) else { return };
         let command = self.payments.swap_remove(index);
         let of = command.prepared;
-        let record = command.recorded.and_then(Result::ok).map(|paid| paid.order.id.get());
-        self.shop.run(&RecoverHold { of, record }).unwrap();
+        let is_committed = matches!(command.recorded, Some(Ok(_)));
+        self.shop.run(&RecoverHold { of, is_committed }).unwrap();
     }
 
     fn inspect(&mut self) {
@@ -242,7 +241,7 @@ fn money_and_pieces_are_conserved() {
         let tables = &history.shop.world.memory.shop;
         orders += tables.orders.rows().count();
         cancelled += tables.orders.rows().filter(|(_, order)| order.state != OrderState::Paid).count();
-        assert!(tables.holds.rows().all(|(_, hold)| hold.state != HoldState::Prepared));
+        assert!(history.shop.world.memory.holds.rows().all(|(_, hold)| hold.state != HoldState::Prepared));
         assert!(history.shop.world.memory.held.rows().next().is_none(), "no unit stays held");
     }
     assert!(orders > 300 && cancelled > 100, "histories reach enough orders and cancellations: {orders}, {cancelled}");

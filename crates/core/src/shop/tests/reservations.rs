@@ -11,17 +11,14 @@ fn cart_is_reserved_for_half_an_hour() {
         shop.put(user, second, 1);
         shop.put(user, first, 2);
         let reserved = shop.reserve(user).unwrap();
-        let lines: Vec<_> = reserved
-            .hold
-            .lines
-            .iter()
-            .map(|line| (line.reservation.get(), line.option, line.quantity, line.unit_price))
-            .collect();
+        let items: Vec<&StockItem> = reserved.hold.items().collect();
+        let lines: Vec<_> =
+            items.iter().map(|item| (item.reservation.get(), item.option, item.quantity, item.unit_price)).collect();
         assert_eq!(lines, [(1, first, 2, 1_000), (2, second, 1, 2_500)]);
         assert_eq!(reserved.available, [8, 15], "after this reservation");
-        assert_eq!(reserved.hold.total, 4_500);
-        assert_eq!(&*reserved.hold.lines[0].product_name, "에티오피아 예가체프 G1");
-        assert_eq!(&*reserved.hold.lines[0].option_code, "ETH-HD-200");
+        assert_eq!(reserved.hold.total(), 4_500);
+        assert_eq!(&*items[0].product_name, "에티오피아 예가체프 G1");
+        assert_eq!(&*items[0].option_code, "ETH-HD-200");
         assert_eq!(reserved.hold.created_at, shop.world.now);
         assert_eq!(reserved.hold.expires_at, shop.world.now + Span::from_secs(1_800));
         assert_eq!(shop.reservation(user).unwrap(), reserved);
@@ -129,8 +126,8 @@ fn released_reservation_is_free_at_once() {
         shop.put(user, option, 2);
         let hold = shop.reserve(user).unwrap().hold;
         shop.release(user).unwrap();
-        let released = Hold { state: HoldState::Cancelled, ..hold };
-        assert_eq!(shop.world.events.last(), Some(&Event::OrderReleased(released)));
+        let released = hold.with_state(HoldState::Cancelled);
+        assert_eq!(shop.world.events.last(), Some(&Event::HoldCancelled(released)));
         assert_eq!(shop.release(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         assert_eq!(shop.reservation(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         assert_eq!(shop.pay(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
@@ -151,8 +148,8 @@ fn replace_exchanges_reservation_in_one_step() {
         assert_eq!(second.available, [0, 0], "the replaced hold is free for the new one");
         assert_eq!((shop.stock(old), shop.stock(new)), ((3, 3, 0), (1, 1, 0)));
         assert_eq!(shop.reservation(user).unwrap(), second);
-        let replaced = Hold { state: HoldState::Replaced { by: second.hold.id }, ..first.clone() };
-        let expected = [Event::HoldPlaced(first), Event::OrderReleased(replaced), Event::HoldPlaced(second.hold)];
+        let replaced = first.with_state(HoldState::Replaced { by: second.hold.id });
+        let expected = [Event::HoldPlaced(first), Event::HoldReplaced(replaced), Event::HoldPlaced(second.hold)];
         assert_eq!(shop.world.events, expected);
         shop.put(user, old, 0);
         shop.replace(user).unwrap();
@@ -183,7 +180,8 @@ fn prices_are_fixed_when_reserved() {
         shop.run(&ChangeOption { id, price: Some(4_000), is_active: Some(false), stock: None }).unwrap();
         shop.put(user, id, 3);
         let reserved = shop.reservation(user).unwrap().hold;
-        assert_eq!((reserved.lines[0].quantity, reserved.lines[0].unit_price, reserved.total), (2, 1_000, 2_000));
+        let item = reserved.items::<StockItem>().next().unwrap();
+        assert_eq!((item.quantity, item.unit_price, reserved.total()), (2, 1_000, 2_000));
         let paid = shop.pay(user).unwrap();
         assert_eq!(paid.balance_after, 7_000);
         assert_eq!(shop.cart(user), [(id, 1)], "only the bought quantity leaves the cart");
@@ -199,7 +197,7 @@ fn total_is_bounded() {
             assert_eq!(invalid(shop.reserve(user)), ("totalAmount", Fault::OutOfRange { min: 0, max: AMOUNT_MAX }));
         }
         shop.put(user, expensive, 1_000);
-        assert_eq!(shop.reserve(user).unwrap().hold.total, AMOUNT_MAX);
+        assert_eq!(shop.reserve(user).unwrap().hold.total(), AMOUNT_MAX);
     });
 }
 

@@ -1,9 +1,9 @@
 //! Intermediate states of commands, where live and durable rows lie in two stores.
 
-use super::payment::RecoverHold;
 use super::*;
 use crate::command::{Attempt, Stop};
-use crate::hold::{AttemptId, Decided, HoldState};
+use crate::hold::{AttemptId, HoldState, RecoverHold};
+use crate::id::HoldId;
 use crate::rejection::ShopRejection;
 use crate::table::StateSet as _;
 use crate::time::Span;
@@ -22,14 +22,10 @@ impl Shop {
         self.world.begin(command).err() == Some(Stop::Retry)
     }
 
-    fn state(&mut self, hold: &Hold) -> HoldState {
-        self.world.memory.shop.holds.get(&hold.id).unwrap().unwrap().state
-    }
-
-    fn decide_attempt(&mut self, of: AttemptId, record: Option<u64>) {
-        let mut rows = WorkingSet::default();
-        rows.decisions.fill(of, Some(Decided { record }));
-        self.world.memory.apply(&mut rows);
+    /// Returns the state of a hold, and its order.
+    fn state(&self, hold: &Hold) -> (HoldState, Option<u64>) {
+        let hold = self.world.hold(hold.id);
+        (hold.state, hold.record())
     }
 }
 
@@ -84,7 +80,7 @@ fn prepared_hold_does_not_expire() {
     assert!(shop.must_retry(&ReserveOrder { random, user, replace: false }));
     let paid = shop.world.record(&payment_of(user), attempt).unwrap();
     shop.world.finish(&payment_of(user), attempt, Some(&paid));
-    assert_eq!(shop.state(&hold), HoldState::Confirmed);
+    assert_eq!(shop.state(&hold), (HoldState::Confirmed, Some(paid.order.id.get())));
     shop.inspect();
 }
 
@@ -95,7 +91,7 @@ fn rejected_payment_reverts_prepare() {
     let too_low = Rejection::Shop(ShopRejection::InsufficientBalance { balance: 100, needed: 2_000 });
     assert_eq!(shop.world.record(&payment_of(user), attempt), Err(too_low.into()));
     shop.world.finish(&payment_of(user), attempt, None);
-    assert_eq!((shop.state(&hold), shop.stock(option)), (HoldState::Held, (4, 2, 2)));
+    assert_eq!((shop.state(&hold), shop.stock(option)), ((HoldState::Held, None), (4, 2, 2)));
     let second = shop.world.prepare(&payment_of(user)).unwrap();
     assert_eq!(second, AttemptId { attempt: Attempt(attempt.attempt.0 + 1), ..attempt });
     shop.world.wait(Span::from_secs(1_800));
@@ -106,23 +102,23 @@ fn rejected_payment_reverts_prepare() {
 
 #[test]
 fn abandoned_payment_finishes_as_decided() {
-    for is_recorded in [false, true] {
+    for is_committed in [false, true] {
         let (mut shop, user, option, hold) = reserved(5_000);
         let attempt = shop.world.prepare(&payment_of(user)).unwrap();
         let of = attempt;
-        let record = is_recorded.then(|| shop.world.record(&payment_of(user), attempt).unwrap().order.id.get());
+        let record = is_committed.then(|| shop.world.record(&payment_of(user), attempt).unwrap().order.id.get());
         let other_attempt = AttemptId { attempt: Attempt(of.attempt.0 + 1), ..of };
-        shop.run(&RecoverHold { of: other_attempt, record }).unwrap();
-        assert_eq!(shop.state(&hold), HoldState::Prepared, "another attempt does not affect this one");
+        shop.run(&RecoverHold { of: other_attempt, is_committed }).unwrap();
+        assert_eq!(shop.state(&hold), (HoldState::Prepared, None), "another attempt does not affect this one");
         for _ in 0..2 {
-            shop.run(&RecoverHold { of, record }).unwrap();
-            let state = record.map_or(HoldState::Held, |record| HoldState::Confirmed { record });
-            assert_eq!(shop.state(&hold), state);
+            shop.run(&RecoverHold { of, is_committed }).unwrap();
+            let state = if is_committed { HoldState::Confirmed } else { HoldState::Held };
+            assert_eq!(shop.state(&hold), (state, record));
         }
-        assert_eq!(shop.stock(option), if is_recorded { (2, 0, 2) } else { (4, 2, 2) });
+        assert_eq!(shop.stock(option), if is_committed { (2, 0, 2) } else { (4, 2, 2) });
         shop.inspect();
         let lost = AttemptId { hold: HoldId::earliest_at(shop.world.now), ..of };
-        shop.run(&RecoverHold { of: lost, record }).unwrap();
+        shop.run(&RecoverHold { of: lost, is_committed }).unwrap();
     }
 }
 
@@ -130,7 +126,7 @@ fn abandoned_payment_finishes_as_decided() {
 fn aborted_attempt_records_nothing() {
     let (mut shop, user, _, _) = reserved(5_000);
     let attempt = shop.world.prepare(&payment_of(user)).unwrap();
-    shop.decide_attempt(attempt, None);
+    shop.world.decide_attempt(attempt, None);
     assert_eq!(shop.world.record(&payment_of(user), attempt), Err(Stop::Retry));
     shop.world.finish(&payment_of(user), attempt, None);
     shop.pay(user).unwrap();
@@ -144,7 +140,7 @@ fn recorded_attempt_is_not_recorded_again() {
     let paid = shop.world.record(&payment_of(user), attempt).unwrap();
     assert_eq!(shop.world.record(&payment_of(user), attempt).unwrap(), paid);
     shop.world.finish(&payment_of(user), attempt, Some(&paid));
-    assert_eq!(shop.state(&hold), HoldState::Confirmed);
+    assert_eq!(shop.state(&hold), (HoldState::Confirmed, Some(paid.order.id.get())));
     shop.inspect();
 }
 
@@ -152,13 +148,13 @@ fn recorded_attempt_is_not_recorded_again() {
 fn late_finish_does_not_affect_next_attempt() {
     let (mut shop, user, _, _) = reserved(5_000);
     let late = shop.world.prepare(&payment_of(user)).unwrap();
-    shop.run(&RecoverHold { of: late, record: None }).unwrap();
+    shop.run(&RecoverHold { of: late, is_committed: false }).unwrap();
     shop.release(user).unwrap();
     shop.world.finish(&payment_of(user), late, None);
     let next = shop.reserve(user).unwrap().hold;
     shop.world.prepare(&payment_of(user)).unwrap();
     shop.world.finish(&payment_of(user), late, None);
-    assert_eq!(shop.state(&next), HoldState::Prepared);
+    assert_eq!(shop.state(&next), (HoldState::Prepared, None));
 }
 
 #[test]

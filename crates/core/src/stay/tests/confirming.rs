@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::command::{Attempt, Stop, Writes};
-use crate::hold::{AttemptId, Decided};
+use crate::hold::{AttemptId, RecoverHold};
 
 fn confirming(hold: &Hold) -> ConfirmStayHold {
     ConfirmStayHold::new(hold.id, Actor::User(hold.owner))
@@ -20,7 +20,7 @@ fn confirm_turns_hold_into_reservation() {
             hold: hold.id,
             user: id(1),
             room_type: hotel.room_type,
-            dates: hold.dates,
+            dates: hold.item::<StayItem>().dates,
             price: 2 * PRICE,
             currency: hold.currency,
             confirmed_at: hotel.world.now,
@@ -128,22 +128,22 @@ fn aborted_attempt_restores_the_hold() {
 
 #[test]
 fn abandoned_attempt_is_finished_as_decided() {
-    for record in [Some(1), None] {
+    for is_committed in [true, false] {
         let mut hotel = Hotel::new(Mode::Steps, 1);
         let hold = hotel.place(1, 1, 2).unwrap();
         let confirm = confirming(&hold);
         let attempt = hotel.world.prepare(&confirm).unwrap();
-        if record.is_some() {
+        if is_committed {
             hotel.world.record(&confirm, attempt).unwrap();
         }
-        let recover = RecoverHold { of: attempt, record };
+        let recover = RecoverHold { of: attempt, is_committed };
         for _ in 0..2 {
             hotel.run(&recover).unwrap();
-            assert_eq!(hotel.counts(1, 2), [if record.is_some() { (1, 0, 0) } else { (0, 1, 0) }]);
+            assert_eq!(hotel.counts(1, 2), [if is_committed { (1, 0, 0) } else { (0, 1, 0) }]);
         }
         assert_eq!(hotel.audit().finish(), [""; 0]);
         let unknown = AttemptId { hold: HoldId::new(hotel.world.now, [9; 10]), ..attempt };
-        hotel.run(&RecoverHold { of: unknown, record }).unwrap();
+        hotel.run(&RecoverHold { of: unknown, is_committed }).unwrap();
     }
 }
 
@@ -156,13 +156,7 @@ fn attempt_is_decided_once() {
     for (record, expected) in
         [(None, Stop::Retry), (Some(5), StayRejection::StayHoldAlreadyProcessed { reservation: Some(5) }.into())]
     {
-        let of = attempt;
-        let decide = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
-            rows.decisions.get(&of)?;
-            rows.decisions.put(of, Decided { record });
-            Ok(())
-        };
-        hotel.world.step(Writes::Durable, decide).unwrap();
+        hotel.world.decide_attempt(attempt, record);
         assert_eq!(hotel.world.record(&confirm, attempt), Err(expected));
     }
 }
@@ -175,7 +169,7 @@ fn room_is_sold_once_after_loss_of_live_rows() {
     let attempt = hotel.world.prepare(&confirm).unwrap();
     // Another customer has got a night meanwhile, as after a loss of the live rows.
     let night = NightId { room_type: hotel.room_type, date: day(2) };
-    let sell = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
+    let sell = |rows: &mut WorkingSet, _: &crate::Context<'_>| {
         rows.stay.nights.get(&night)?;
         rows.stay.nights.put(night, Night { total_quantity: 1, reserved: 1, closed: false });
         Ok(())

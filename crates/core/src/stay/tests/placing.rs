@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::command::Attempt;
-use crate::stay::hold::PlaceStayHolds;
+use crate::hold::{Item, Line, LineState};
+use crate::money::Currency;
+use crate::stay::place::PlaceStayHolds;
 
 #[test]
 fn hold_claims_a_room_for_each_night() {
@@ -10,21 +12,25 @@ fn hold_claims_a_room_for_each_night() {
     let command = hotel.placing(7, 1, 4);
     let hold = hotel.run(&command).unwrap();
     let now = hotel.world.now;
-    let claim = StayClaim {
+    let item = StayItem {
         room_type: hotel.room_type,
         dates: StayDates { check_in: day(1), check_out: day(4) },
-        client_key: command.client_key,
-        price: 3 * PRICE,
-        currency: hold.currency,
+        client_key: Some(command.client_key),
     };
     let expected = Hold {
         id: HoldId::new(now, command.random),
         owner: id(7),
+        origin: Origin::Stay,
         created_at: now,
         expires_at: now + Span::from_secs(600),
+        pay_by: None,
         state: HoldState::Held,
+        version: 0,
+        extensions: 0,
         attempt: Attempt(0),
-        claim,
+        currency: Currency::KRW,
+        lines: [Line { index: 0, state: LineState::Held, price: 3 * PRICE, item: Item::Stay(item) }].into(),
+        extras: None,
     };
     assert_eq!(hold, expected);
     assert_eq!(hotel.hold(hold.id), hold);
@@ -106,9 +112,9 @@ fn price_is_fixed_when_hold_is_placed() {
         let mut hotel = Hotel::new(mode, 2);
         let hold = hotel.place(1, 1, 3).unwrap();
         hotel.change(RoomTypeDraft { base_price: Some(1), ..RoomTypeDraft::default() }).unwrap();
-        assert_eq!(hotel.hold(hold.id).price, 2 * PRICE);
+        assert_eq!(hotel.hold(hold.id).total(), 2 * PRICE);
         assert_eq!(hotel.confirm(hold.id).unwrap().price, 2 * PRICE);
-        assert_eq!(hotel.place(2, 1, 3).unwrap().price, 2);
+        assert_eq!(hotel.place(2, 1, 3).unwrap().total(), 2);
     }
 }
 

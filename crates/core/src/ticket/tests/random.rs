@@ -2,11 +2,8 @@
 
 use super::*;
 use crate::command::{Decision, Stop, TwoPhase, Writes};
-use crate::hold::AttemptId;
-use crate::hold::Indexed as _;
-use crate::table::{StateSet as _, TableSet as _};
+use crate::hold::{AttemptId, RecoverHold};
 use crate::testing::Dice;
-use crate::ticket::hold::RecoverHold;
 
 const USERS: u64 = 4;
 
@@ -34,7 +31,7 @@ fn action(dice: &mut Dice, hall: &Hall, holds: &[HoldId]) -> Action {
         5..7 => Action::Reserve(ReserveSeats { random, event, user, seats }),
         7..9 if !holds.is_empty() => {
             let index = holds.len() - 1 - dice.roll(holds.len().min(5) as u64) as usize;
-            Action::Confirm(ConfirmSeatHold { id: holds[index], actor })
+            Action::Confirm(ConfirmSeatHold::new(holds[index], actor))
         }
         9 if let Some(id) = hold() => Action::Cancel(CancelSeatHold::new(id, actor)),
         10 | 11 => {
@@ -98,11 +95,8 @@ fn modes_have_same_outcomes_and_rows() {
 
 /// Confirms all live holds, which must succeed.
 fn confirm_all(hall: &mut Hall) {
-    let now = hall.world.now;
-    let live = hall.world.memory.ticket.holds.rows().filter(|(_, hold)| hold.is_live(now));
-    let live: Vec<HoldId> = live.map(|(id, _)| *id).collect();
-    for hold in live {
-        hall.confirm(hold).expect("a live hold can be confirmed");
+    for hold in hall.world.live_holds() {
+        hall.confirm(hold.id).expect("a live hold can be confirmed");
     }
     inspect(hall);
 }
@@ -117,16 +111,11 @@ fn indexes_are_rebuilt_from_live_holds() {
             let action = action(&mut dice, &hall, &holds);
             holds.extend(run(&mut hall, &action).1);
         }
-        let now = hall.world.now;
         let before = hall.derived();
         let mut rebuilt = new_hall(Mode::SingleCommit);
-        rebuilt.world.now = now;
-        for (_, hold) in hall.world.memory.ticket.holds.rows().filter(|(_, hold)| hold.is_live(now)) {
-            let mut rows = crate::WorkingSet::default();
-            Hold::request_indexes(&mut rows, hold);
-            rows.fill_from(&rebuilt.world.memory);
-            Hold::index(&mut rows, hold, now).unwrap();
-            rebuilt.world.memory.apply(&mut rows);
+        rebuilt.world.now = hall.world.now;
+        for hold in hall.world.live_holds() {
+            rebuilt.world.index(&hold);
         }
         assert_eq!(rebuilt.derived(), before, "seed {seed}");
     }
@@ -159,8 +148,7 @@ fn complete<C: TwoPhase<Outcome = SeatReservation, Prepared = AttemptId>>(
 ) {
     let outcome = recorded.then(|| hall.world.record(command, attempt).expect("a prepared hold can be recorded"));
     if is_abandoned {
-        let record = outcome.map(|reservation| reservation.id.get());
-        hall.world.run(&RecoverHold { of: attempt, record }).unwrap();
+        hall.world.run(&RecoverHold { of: attempt, is_committed: recorded }).unwrap();
     } else {
         hall.world.finish(command, attempt, outcome.as_ref());
     }
