@@ -19,7 +19,7 @@ use tokio::sync::{Semaphore, broadcast, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Console;
-use super::ask::{Ask, Refusal};
+use super::api_reader::{Ask, Refusal};
 use super::broadcast::{Listener, event};
 use super::session::Session;
 use super::texts;

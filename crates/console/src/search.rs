@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::ask::Ask;
+use super::api_reader::Ask;
 use super::page::Shell;
 use super::session::Session;
 use super::texts::{Texts, fill};

@@ -8,7 +8,7 @@ use holdfast_core::schema::shop::{order_holds, order_of};
 use holdfast_core::shop::{InventoryReservationId, Order, OrderHold, OrderLine, OrderState};
 use serde_json::{Map, Value, json};
 
-use super::ask::Ask;
+use super::api_reader::Ask;
 use holdfast_server::app::App;
 use holdfast_server::request::decimal;
 

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use jiff::{Span, ToSpan as _};
 use serde_json::{Value, json};
 
-use super::ask::{Ask, Refusal};
+use super::api_reader::{Ask, Refusal};
 use holdfast_server::request::decimal;
 
 /// Interval of recomputation while there are holds, because no event reports their expiry.

@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, Version
 use tower::Service;
 
 use crate::app::App;
-use crate::forward;
+use crate::forwarding;
 use crate::problem::Problem;
 use crate::roles::Role;
 
@@ -31,9 +31,9 @@ pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> R
             return Problem::not_found().into_response();
         }
         let is_safe = request.method().is_safe();
-        let response = match forward::needed(&app, request.uri()) {
+        let response = match forwarding::needed(&app, request.uri()) {
             // Boxed because its future is large and rare; the future of every request is moved several times.
-            Some(role) => Box::pin(forward::ask(&app, role, request, id)).await.into_response(),
+            Some(role) => Box::pin(forwarding::ask(&app, role, request, id)).await.into_response(),
             None => route(router, request).await,
         };
         // The answer of a request that may have changed state is never rejected.

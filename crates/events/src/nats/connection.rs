@@ -154,7 +154,7 @@ impl Connection {
         self.check()?;
         self.streams.ensure(self).await?;
         let mut headers = publication.headers.clone();
-        headers.insert(crate::nats::consume::KEY, publication.key.to_string());
+        headers.insert(crate::nats::consumer::KEY, publication.key.to_string());
         let message =
             PublishMessage::build().payload(publication.payload.clone()).headers(headers).message_id(publication.id);
         let sending = self.jetstream.send_publish(self.options.subject(publication.subject), message);

@@ -18,8 +18,8 @@ use holdfast_engine::{Answer, Refused};
 use tokio::task::JoinSet;
 
 use super::WebhookSettings;
-use super::send::{DeliveryRequest, Sender};
-use super::sign::SigningSecret;
+use super::sender::{DeliveryRequest, Sender};
+use super::signature::SigningSecret;
 use crate::Context;
 use crate::wire::event::cloud_event;
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use holdfast_client::{Client, NewRoomType};
 use holdfast_testkit::{RedisOptions, RedisServer, postgres};
 
-use crate::link::Link;
+use crate::network::Link;
 use crate::support::{NIGHT, Process, new_hold};
 
 /// The bound after which a stream ends, and time for a loaded machine.

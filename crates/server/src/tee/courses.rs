@@ -16,7 +16,7 @@ use http::StatusCode;
 
 use crate::app::{App, Reply};
 use crate::caller::Caller;
-use crate::forward;
+use crate::forwarding;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, page, parse_id};
 
@@ -73,7 +73,7 @@ pub async fn create_slots(
 
 /// Waits until the booking service knows the slots, or is unavailable.
 async fn until_known(app: &App, slots: &[TeeSlotId]) {
-    while let Ok(false) = forward::know(app, slots).await {
+    while let Ok(false) = forwarding::know(app, slots).await {
         tokio::time::sleep(POLL_EVERY).await;
     }
 }

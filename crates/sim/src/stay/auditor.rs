@@ -13,10 +13,10 @@ use holdfast_core::{Actor, Command, Context, Stop, Timestamp};
 use holdfast_engine::store::OutboxRecord;
 
 use super::call::{Call, Outcome, Reply, Request};
-use super::look::View;
 use super::model::today;
+use super::view::View;
 use crate::disk::{CANCELLED, CONFIRMED};
-use crate::source::{Source, ask};
+use crate::query::{Source, ask};
 use crate::{Finding, ensure};
 
 /// Contract: retention of ended holds.

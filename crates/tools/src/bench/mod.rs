@@ -1,13 +1,13 @@
 //! `holdfast-tools bench`: throughput and latency, beside a baseline measured in the same run.
 
+mod baseline;
 mod bookings;
 mod calendar;
-mod ceiling;
-mod child;
 mod holds;
 mod http;
 mod load;
 mod report;
+mod server_process;
 mod shop;
 mod stays;
 mod stores;
@@ -44,7 +44,7 @@ enum Benchmark {
     Bookings(bookings::Args),
     /// The empty handler itself, started by the other benchmarks.
     #[command(hide = true)]
-    Ceiling(ceiling::Args),
+    Ceiling(baseline::Args),
 }
 
 #[derive(clap::Args, Clone)]
@@ -75,7 +75,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Benchmark::Calendar(args) => runtime.block_on(calendar::run(&args))?,
         Benchmark::Tickets(args) => runtime.block_on(tickets::run(&args))?,
         Benchmark::Bookings(args) => runtime.block_on(bookings::run(&args))?,
-        Benchmark::Ceiling(args) => runtime.block_on(ceiling::run(&args))?,
+        Benchmark::Ceiling(args) => runtime.block_on(baseline::run(&args))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,11 +8,11 @@ use anyhow::ensure;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::StaysArgs;
-use super::child::Server;
 use super::holds::{Night, PlaceHold, create_room_types, hold_json, hot_night, spread_night};
 use super::http::{Connection, Scenario, measure};
 use super::load::{Measured, alternate};
 use super::report::Report;
+use super::server_process::Server;
 
 const BATCH_HOLDS: usize = 4_096;
 const BATCH_CONNECTIONS: usize = 2;

@@ -1,10 +1,10 @@
 //! `holdfast-tools bench calendar`: reading and booking slots beside an empty handler and a reference implementation on
 //! the same PostgreSQL; creating many slots beside a bare bulk insert of the same rows.
 
-mod making;
 mod requests;
 mod rooms;
 mod seed;
+mod slot_creation;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use holdfast_store_postgres::{PostgresOptions, PostgresStore};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 
 use self::requests::{ALL_DAYS, Book, ReadAvailability, ReadDay};
-use super::child::Server;
 use super::http::{Scenario, measure};
 use super::load::{Measured, alternate};
 use super::report::Report;
+use super::server_process::Server;
 use super::stores::{Databases, Postgres};
 
 #[derive(clap::Args, Clone)]
@@ -74,8 +74,8 @@ impl Bench<'_> {
     async fn all(&mut self, databases: &Databases) -> anyhow::Result<()> {
         self.embedded().await?;
         self.on_postgres(databases).await?;
-        making::on_sqlite(self.args, &mut self.report).await?;
-        making::on_postgres(self.args, databases, &mut self.report).await
+        slot_creation::on_sqlite(self.args, &mut self.report).await?;
+        slot_creation::on_postgres(self.args, databases, &mut self.report).await
     }
 
     /// Compares with the empty handler.

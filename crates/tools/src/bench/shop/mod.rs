@@ -1,19 +1,19 @@
 //! `holdfast-tools bench shop`: reservations and orders on every store, beside an empty handler and a reference
 //! implementation on PostgreSQL; with an empty store, and with many old reservations.
 
-mod goods;
-mod ours;
+mod fixture;
+mod product;
 mod seed;
 mod table;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use self::goods::{Customers, Work};
-use self::ours::{Directory, Storage};
+use self::fixture::{Customers, Work};
+use self::product::{Directory, Storage};
 use self::table::{Candidate, Phase, Results};
-use super::child::Server;
 use super::load::Measured;
+use super::server_process::Server;
 use super::stores::databases::Database;
 use super::stores::servers::Servers;
 use super::{http, start_spinner, stop_signal};
@@ -134,13 +134,14 @@ impl Bench<'_> {
         let (users, reservations) = (self.args.users(), self.args.reservations());
         let spinner = start_spinner("filling the databases");
         let databases = &servers.databases;
-        let empty = Stored { seed: seed::create(databases, users).await?, ours: ours::create(databases, users).await? };
+        let empty =
+            Stored { seed: seed::create(databases, users).await?, ours: product::create(databases, users).await? };
         let full = Stored {
             seed: databases.copy(&empty.seed, "seed_piled").await?,
             ours: databases.copy(&empty.ours, "ours_piled").await?,
         };
         seed::add_history(&full.seed, reservations).await?;
-        ours::add_history(&full.ours, users, reservations).await?;
+        product::add_history(&full.ours, users, reservations).await?;
         spinner.finish_and_clear();
         for candidate in [Candidate::Seed, Candidate::Postgres, Candidate::PostgresRedis, Candidate::Seed] {
             for work in Work::ALL {

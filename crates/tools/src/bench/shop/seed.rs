@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
-use super::goods::{PRICE, Work};
+use super::fixture::{PRICE, Work};
 use crate::bench::load::{self, Measured};
 use crate::bench::stores::databases::{Database, Databases};
 use crate::bench::stores::locking::{self, BEGIN, CONNECTIONS, Customer};

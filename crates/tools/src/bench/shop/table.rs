@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::goods::Work;
+use super::fixture::Work;
 use crate::bench::load::Measured;
 use crate::bench::report::Report;
 use crate::bench::stores::locking;

@@ -3,8 +3,8 @@
 
 pub(crate) mod databases;
 pub(crate) mod locking;
-mod ours;
 mod postgres;
+mod product;
 pub(crate) mod redis;
 mod script;
 pub(crate) mod servers;
@@ -89,7 +89,7 @@ async fn measure_all(args: &Args, servers: &Servers) -> anyhow::Result<Results> 
 
     let spinner = start_spinner("creating old reservations");
     let locking = locking::create(&servers.databases).await?;
-    let ours = if args.baselines_only { None } else { Some(ours::create(&servers.databases).await?) };
+    let ours = if args.baselines_only { None } else { Some(product::create(&servers.databases).await?) };
     let empty = Stored { locking, ours };
     let full = bench.add_history(&empty).await?;
     spinner.finish_and_clear();
@@ -142,7 +142,7 @@ impl Bench<'_> {
             Candidate::Locking => locking::measure(&name, &database, &self.users, work, time).await?,
             _ => {
                 let redis = (candidate == Candidate::PostgresRedis).then_some(redis);
-                ours::measure(&name, &database, redis, &self.users, work, (self.args.connections, time)).await?
+                product::measure(&name, &database, redis, &self.users, work, (self.args.connections, time)).await?
             }
         };
         databases.remove(database).await?;
@@ -156,7 +156,7 @@ impl Bench<'_> {
         let mut ours = None;
         if let Some(empty) = &empty.ours {
             let database = databases.copy(empty, "ours_piled").await?;
-            ours::add_history(&database, reservations).await?;
+            product::add_history(&database, reservations).await?;
             ours = Some(database);
         }
         Ok(Stored { locking, ours })

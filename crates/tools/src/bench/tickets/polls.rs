@@ -8,10 +8,10 @@ use anyhow::{Context as _, ensure};
 use hdrhistogram::Histogram;
 use tokio::task::JoinSet;
 
-use super::super::child::Server;
 use super::super::http::{Connection, Scenario, measure};
 use super::super::load::{Measured, alternate};
 use super::super::report::Report;
+use super::super::server_process::Server;
 use super::{Args, create_event};
 
 const BASELINE: &str = "empty handler, GET";

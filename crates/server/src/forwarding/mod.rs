@@ -3,8 +3,8 @@
 //!
 //! The answering process authenticates the caller by the same token. Access to NATS without a token grants no identity.
 
-mod answer;
-mod ask;
+mod requester;
+mod responder;
 
 use holdfast_events::nats::Connection;
 use http::Uri;
@@ -12,7 +12,7 @@ use http::Uri;
 use crate::app::App;
 use crate::roles::Role;
 
-pub use ask::{ask, know};
+pub use requester::{ask, know};
 
 /// Returns the subject of requests to a service.
 fn subject(role: Role) -> String {
@@ -60,11 +60,11 @@ fn role_of(uri: &Uri) -> Option<Role> {
 /// Starts the responders for requests of other processes.
 pub fn start(app: &App, connection: &Connection) {
     for role in app.roles().iter().filter(|role| role.service().is_some()) {
-        tokio::spawn(answer::requests(app.clone(), connection.clone(), role));
+        tokio::spawn(responder::requests(app.clone(), connection.clone(), role));
     }
     if app.roles().has(Role::Booking) {
-        tokio::spawn(answer::bookings(app.clone(), connection.clone()));
-        tokio::spawn(answer::known(app.clone(), connection.clone()));
+        tokio::spawn(responder::bookings(app.clone(), connection.clone()));
+        tokio::spawn(responder::known(app.clone(), connection.clone()));
     }
 }
 

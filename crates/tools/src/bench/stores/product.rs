@@ -7,12 +7,12 @@ use std::time::Duration;
 use super::databases::{Database, Databases};
 use super::redis::Redis;
 use super::table::Work;
-use crate::bench::child::Server;
 use crate::bench::holds::{
     DAYS, FIRST_DATE, HOT_DATE, PlaceHold, QUANTITY, ROOM_TYPES, create_room_types, hot_night, spread_night,
 };
 use crate::bench::http;
 use crate::bench::load::Measured;
+use crate::bench::server_process::Server;
 
 /// Creates a database with room types and no holds.
 pub(crate) async fn create(databases: &Databases) -> anyhow::Result<Database> {

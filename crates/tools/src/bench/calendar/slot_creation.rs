@@ -16,9 +16,9 @@ use jiff::civil::Date;
 use super::requests::{self, HOURS, LockAndRelease, ReadAvailability, SlotRange, today};
 use super::rooms::{self, DAYS_AHEAD};
 use super::{Args, Report};
-use crate::bench::child::Server;
 use crate::bench::http::measure;
 use crate::bench::load::{Measured, alternate};
+use crate::bench::server_process::Server;
 use crate::bench::stores::{Database, Databases};
 
 const SLOTS_PER_ROOM: u64 = 1_200;

@@ -9,7 +9,7 @@ use holdfast_core::{Context, Timestamp};
 
 use super::call::{Line, lines};
 use super::model::Model;
-use crate::source::{Source, ask};
+use crate::query::{Source, ask};
 use crate::{Finding, ensure};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

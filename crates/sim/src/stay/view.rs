@@ -15,7 +15,7 @@ use jiff::civil::Date;
 
 use super::call::{Call, Request, hold_id};
 use crate::Finding;
-use crate::source::{Source, ask};
+use crate::query::{Source, ask};
 
 /// Maximum number of nights that are read.
 const NIGHTS_MAX: i32 = 30;

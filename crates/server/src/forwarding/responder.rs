@@ -13,7 +13,7 @@ use http_body_util::BodyExt as _;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::ask::{REQUEST_HEADERS, auth_mode, write};
+use super::requester::{REQUEST_HEADERS, auth_mode, write};
 use super::{AUTH, BOOKING_CREATE, CALLER, KNOW, METHOD, OPERATOR, TARGET, role_of, subject};
 use crate::app::App;
 use crate::caller::{Caller, Known, Name};

@@ -14,7 +14,7 @@ use jiff::civil::Date;
 
 use super::model::{End, Lock, Model, State, today};
 use crate::Finding;
-use crate::source::{Source, ask};
+use crate::query::{Source, ask};
 
 /// Ended locks may be purged after a day.
 pub const READABLE_TIME: Span = Span::from_hours(23);
