@@ -8,7 +8,7 @@ use std::time::Duration;
 use holdfast_client::{Client, Method};
 use holdfast_server::Config;
 
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 async fn ask(url: &str, path: &str) -> (ExitCode, String) {
-    match Client::new(url).within(ANSWER_WITHIN).request(Method::GET, path).send().await {
+    match Client::new(url).within(RESPONSE_TIMEOUT).request(Method::GET, path).send().await {
         Ok(response) => {
             let status = response.status();
             let body = response.text().await.unwrap_or_default();
@@ -47,7 +47,7 @@ async fn ask(url: &str, path: &str) -> (ExitCode, String) {
             (code, format!("{} {}", status.as_u16(), body.trim()))
         }
         Err(error) if error.is_timeout() => {
-            (ExitCode::FAILURE, format!("{url} did not answer within {} s", ANSWER_WITHIN.as_secs()))
+            (ExitCode::FAILURE, format!("{url} did not answer within {} s", RESPONSE_TIMEOUT.as_secs()))
         }
         Err(_) => (ExitCode::FAILURE, format!("no server answers at {url}")),
     }

@@ -18,8 +18,8 @@ use crate::request::read_in_time;
 use crate::roles::Role;
 
 /// Timeout of a service, below the 5 s within which every request is answered.
-const ANSWER_WITHIN: Duration = Duration::from_millis(4_700);
-const KNOW_WITHIN: Duration = Duration::from_millis(500);
+const RESPONSE_TIMEOUT: Duration = Duration::from_millis(4_700);
+const KNOWN_SLOTS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Headers of a request that handlers read.
 pub(super) const REQUEST_HEADERS: [&str; 8] = [
@@ -66,7 +66,7 @@ pub async fn ask(app: &App, role: Role, request: Request<Body>, request_id: &str
     if app.auth().is_off() && matches!(parts.extensions.get(), Some(Known(Caller::Admin(_)))) {
         headers.insert(CALLER, OPERATOR);
     }
-    let asked = bus.ask(&subject(role), headers, read_in_time(body).await?, ANSWER_WITHIN).await;
+    let asked = bus.ask(&subject(role), headers, read_in_time(body).await?, RESPONSE_TIMEOUT).await;
     asked.map_err(|error| problem(role, &error)).and_then(read)
 }
 
@@ -126,6 +126,6 @@ pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
     let Some(bus) = app.bus() else { return Ok(false) };
     let numbers: Vec<u64> = slots.iter().map(|slot| slot.get()).collect();
     let payload = serde_json::to_vec(&numbers).map_err(|_| Problem::internal())?;
-    let answered = bus.ask(KNOW, HeaderMap::new(), payload.into(), KNOW_WITHIN).await;
+    let answered = bus.ask(KNOW, HeaderMap::new(), payload.into(), KNOWN_SLOTS_TIMEOUT).await;
     Ok(answered.is_ok_and(|reply| &*reply.payload == b"true"))
 }

@@ -21,7 +21,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, page, parse_id};
 
 /// Maximum time that the answer waits until the booking service knows new slots, so that they can be booked at once.
-const KNOWN_WITHIN: Duration = Duration::from_secs(3);
+const SLOTS_KNOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval at which the booking service is asked.
 const POLL_EVERY: Duration = Duration::from_millis(2);
 
@@ -67,7 +67,7 @@ pub async fn create_slots(
     };
     let reply = app.run_for_reply(caller, &request, CreateSlots { course, slots }, reply).await?;
     let made: Vec<_> = reply.records().iter().copied().filter_map(TeeSlotId::new).collect();
-    tokio::time::timeout(KNOWN_WITHIN, until_known(&app, &made)).await.ok();
+    tokio::time::timeout(SLOTS_KNOWN_TIMEOUT, until_known(&app, &made)).await.ok();
     Ok(reply.into_response())
 }
 
