@@ -66,7 +66,7 @@ impl Console {
             // In another process the token names the caller.
             request.headers_mut().extend(session::bearer(headers).map(|token| (header::AUTHORIZATION, token)));
             let id = headers.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
-            return forwarding::ask(&self.app, role, request, id).await.into_response();
+            return forwarding::forward(&self.app, role, request, id).await.into_response();
         }
         match self.api.clone().call(request).await {
             Ok(response) => response,

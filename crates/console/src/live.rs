@@ -19,7 +19,7 @@ use tokio::sync::{Semaphore, broadcast, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Console;
-use super::api_reader::{Ask, Refusal};
+use super::api_reader::{ApiReader, ErrorResponse};
 use super::broadcast::{Listener, event};
 use super::session::Session;
 use super::texts;
@@ -194,7 +194,7 @@ async fn show(console: Console, key: Key, scene: Arc<ViewSnapshot>) {
             let state = scene.state();
             (state.caller, state.headers.clone())
         };
-        let picture = views::compute(Ask { console: &console, caller, headers: &headers }, &key.view).await;
+        let picture = views::compute(ApiReader { console: &console, caller, headers: &headers }, &key.view).await;
         computed.increment(1);
         let mut look_again = picture.as_ref().map_or(Some(RECOMPUTE_AFTER), |picture| picture.look_again);
         scene.tell(picture, key.language()).await;
@@ -239,7 +239,7 @@ impl ViewSnapshot {
     }
 
     /// Sends the changed parts to the subscribers.
-    async fn tell(&self, picture: Result<Snapshot, Refusal>, language: Language) {
+    async fn tell(&self, picture: Result<Snapshot, ErrorResponse>, language: Language) {
         match picture {
             Ok(picture) => {
                 let mut state = self.state();

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 async fn walk_through(args: &Args) -> anyhow::Result<()> {
-    let client = Client::new(&args.url).in_language("en").within(RESPONSE_TIMEOUT);
+    let client = Client::new(&args.url).in_language("en").with_timeout(RESPONSE_TIMEOUT);
     let room = last_room(&client).await.map_err(|error| explain(error, &args.url))?;
     let LastRoom { room_type, check_in, check_out } = &room;
     println!("{} has one room left from {check_in} to {check_out}.\n", room_type.name);

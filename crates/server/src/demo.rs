@@ -52,7 +52,7 @@ pub async fn until_known(app: &App) -> Result<(), Refused> {
     let slots = app.store().list(List::of::<TeeSlot>(None, golf::SLOTS)).await?;
     let slots: Vec<TeeSlotId> = slots.into_iter().filter_map(|row| Some(row.read::<TeeSlot>()?.0)).collect();
     let began = Instant::now();
-    while began.elapsed() < SLOTS_KNOWN_TIMEOUT && !bookings::know(app, &slots).await.unwrap_or(false) {
+    while began.elapsed() < SLOTS_KNOWN_TIMEOUT && !bookings::are_slots_known(app, &slots).await.unwrap_or(false) {
         tokio::time::sleep(LOOK_EVERY).await;
     }
     Ok(())

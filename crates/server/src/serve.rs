@@ -201,7 +201,7 @@ async fn drive(app: App, router: Router, mut arriving: mpsc::UnboundedReceiver<A
         let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
             asked.store(true, Ordering::Relaxed);
             let (app, router) = (app.clone(), router.clone());
-            async move { Ok::<_, Infallible>(edge::handle(app, router, request.map(Body::new)).await) }
+            async move { Ok::<_, Infallible>(edge::handle_http(app, router, request.map(Body::new)).await) }
         });
         let connection = connections.watch(http.serve_connection(TokioIo::new(socket), service));
         tokio::spawn(async move {
@@ -242,7 +242,7 @@ async fn drive_reserve(app: App, router: Router, mut arriving: mpsc::UnboundedRe
         let (app, router) = (app.clone(), router.clone());
         let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
             let (app, router) = (app.clone(), router.clone());
-            async move { Ok::<_, Infallible>(edge::handle_health(app, router, request.map(Body::new)).await) }
+            async move { Ok::<_, Infallible>(edge::handle_over_limit(app, router, request.map(Body::new)).await) }
         });
         let connection = http.serve_connection(TokioIo::new(socket), service);
         served.push_back(tokio::spawn(async move {

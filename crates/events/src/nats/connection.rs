@@ -54,16 +54,16 @@ pub struct Publication<'a> {
     pub payload: Bytes,
 }
 
-/// An answer to be sent.
+/// A reply to send.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     pub headers: HeaderMap,
     pub payload: Bytes,
 }
 
-/// An answer that arrived.
+/// A received reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Response {
+pub struct ReplyMessage {
     pub headers: Headers,
     pub payload: Bytes,
 }
@@ -106,7 +106,8 @@ impl Connection {
             connect = connect.user_and_password(user, password);
         }
         let client = connect.connect(addresses).await.map_err(|error| BusError::Address(error.to_string()))?;
-        let jetstream = ContextBuilder::new().timeout(ATTEMPT_TIMEOUT).ack_timeout(ATTEMPT_TIMEOUT).build(client.clone());
+        let jetstream =
+            ContextBuilder::new().timeout(ATTEMPT_TIMEOUT).ack_timeout(ATTEMPT_TIMEOUT).build(client.clone());
         Ok(Self { client, jetstream, streams: Arc::default(), options: Arc::new(options), connected })
     }
 
@@ -176,26 +177,26 @@ impl Connection {
     }
 
     /// Sends a request to a responder, and waits for the reply up to the timeout.
-    pub async fn ask(
+    pub async fn request(
         &self,
         subject: &str,
         headers: HeaderMap,
         payload: Bytes,
         within: Duration,
-    ) -> Result<Response, BusError> {
+    ) -> Result<ReplyMessage, BusError> {
         self.check()?;
         // The responder may publish events for this process, so its streams should exist. Requests work without them
         // all the same.
         tokio::time::timeout(STREAMS_TIMEOUT, self.streams.ensure(self)).await.ok();
         let request = Request::new().headers(headers).payload(payload).timeout(Some(within));
-        let answered = self.client.send_request(self.options.subject(subject), request).await;
-        let message = answered.map_err(|error| match error.kind() {
+        let replied = self.client.send_request(self.options.subject(subject), request).await;
+        let message = replied.map_err(|error| match error.kind() {
             RequestErrorKind::NoResponders => BusError::NoSubscriber,
             RequestErrorKind::TimedOut => BusError::TimedOut,
             RequestErrorKind::MaxPayloadExceeded => self.too_large(),
             RequestErrorKind::InvalidSubject | RequestErrorKind::Other => BusError::Refused(error.to_string()),
         })?;
-        Ok(Response { headers: message.headers.unwrap_or_default().into(), payload: message.payload })
+        Ok(ReplyMessage { headers: message.headers.unwrap_or_default().into(), payload: message.payload })
     }
 
     fn too_large(&self) -> BusError {

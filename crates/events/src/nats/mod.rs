@@ -22,7 +22,7 @@ pub mod responder;
 pub mod streams;
 
 pub use async_nats::HeaderMap;
-pub use connection::{Connection, Publication, Reply, Response};
+pub use connection::{Connection, Publication, Reply, ReplyMessage};
 pub use consumer::{Delivery, Verdict};
 pub use headers::Headers;
 pub use options::{Options, StreamOptions};

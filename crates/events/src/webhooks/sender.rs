@@ -74,7 +74,7 @@ impl Sender {
         }
     }
 
-    async fn post(&self, target: &Target, delivery_request: DeliveryRequest) -> Result<Answer, String> {
+    async fn post(&self, target: &Target, delivery_request: DeliveryRequest) -> Result<ResponseHead, String> {
         let connecting = tokio::time::timeout(self.connect_timeout, self.connect(target));
         let stream = connecting.await.map_err(|_| format!("no connection within {:?}", self.connect_timeout))??;
         let request = request(target, delivery_request).map_err(|_| "the request cannot be written".to_owned())?;
@@ -115,19 +115,19 @@ impl Sender {
 }
 
 /// Status and headers of a response that are used.
-struct Answer {
+struct ResponseHead {
     status: StatusCode,
     retry_after: Option<HeaderValue>,
 }
 
-impl Answer {
+impl ResponseHead {
     fn of(status: StatusCode, headers: &HeaderMap) -> Self {
         Self { status, retry_after: headers.get(header::RETRY_AFTER).cloned() }
     }
 }
 
 /// Returns the outcome of an attempt that was sent at `sent_at`, in seconds since 1970.
-fn tried(answer: &Answer, sent_at: i64) -> Tried {
+fn tried(answer: &ResponseHead, sent_at: i64) -> Tried {
     let (status, number) = (answer.status, answer.status.as_u16());
     let retry_after = answer.retry_after.as_ref().and_then(|value| retry_after(value, sent_at));
     match status {
@@ -171,17 +171,17 @@ fn request(target: &Target, delivery_request: DeliveryRequest) -> http::Result<R
         .body(Full::new(delivery_request.body))
 }
 
-async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Result<Answer, String>
+async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Result<ResponseHead, String>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let said = |error: hyper::Error| format!("no valid answer: {error}");
+    let failed = |error: hyper::Error| format!("no valid answer: {error}");
     let mut http = http1::Builder::new();
     http.max_buf_size(64 << 10).max_headers(100);
-    let (mut sender, connection) = http.handshake(TokioIo::new(stream)).await.map_err(said)?;
-    let answering = async {
-        let response = sender.send_request(request).await.map_err(said)?;
-        let answer = Answer::of(response.status(), response.headers());
+    let (mut sender, connection) = http.handshake(TokioIo::new(stream)).await.map_err(failed)?;
+    let responding = async {
+        let response = sender.send_request(request).await.map_err(failed)?;
+        let answer = ResponseHead::of(response.status(), response.headers());
         let mut body = response.into_body();
         let reading = async {
             let mut read = 0;
@@ -198,12 +198,12 @@ where
     };
     // The connection is polled here and ends with this function, not in a background task.
     let mut connection = std::pin::pin!(connection);
-    let mut answering = std::pin::pin!(answering);
+    let mut responding = std::pin::pin!(responding);
     let mut is_open = true;
     loop {
         tokio::select! {
-            answered = &mut answering => return answered,
-            // `answering` returns the error of the connection.
+            responded = &mut responding => return responded,
+            // `responding` returns the error of the connection.
             _ = &mut connection, if is_open => is_open = false,
         }
     }

@@ -71,7 +71,7 @@ async fn ends_when_cut_off(redis: Option<&RedisServer>) {
         Process::start_with(&args, &[("HOLDFAST_LOG_LEVEL", "off")])
     };
     let server = start(link.url());
-    let client = server.client().within(Duration::from_mins(2));
+    let client = server.client().with_timeout(Duration::from_mins(2));
     reserve(&client).await;
     let mut listening = Listening::open(&client, 0).await;
     let confirmed = "stay.reservation.confirmed";
@@ -84,7 +84,7 @@ async fn ends_when_cut_off(redis: Option<&RedisServer>) {
     println!("the stream ended after {:?}", cut_at.elapsed());
     if redis.is_some() {
         let other = start(direct);
-        let elsewhere = other.client().within(Duration::from_mins(2));
+        let elsewhere = other.client().with_timeout(Duration::from_mins(2));
         reserve(&elsewhere).await;
         let mut listening = Listening::open(&elsewhere, first).await;
         let missed = tokio::time::timeout(RESPONSE_TIMEOUT, listening.next_id(confirmed)).await.expect("in time");

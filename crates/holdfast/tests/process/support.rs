@@ -80,7 +80,7 @@ impl Process {
     }
 
     pub(crate) fn client(&self) -> Client {
-        Client::new(&self.url).within(RESPONSE_TIMEOUT)
+        Client::new(&self.url).with_timeout(RESPONSE_TIMEOUT)
     }
 
     pub(crate) fn next_line(&mut self) -> String {

@@ -73,7 +73,7 @@ pub async fn create_slots(
 
 /// Waits until the booking service knows the slots, or is unavailable.
 async fn until_known(app: &App, slots: &[TeeSlotId]) {
-    while let Ok(false) = forwarding::know(app, slots).await {
+    while let Ok(false) = forwarding::are_slots_known(app, slots).await {
         tokio::time::sleep(POLL_EVERY).await;
     }
 }

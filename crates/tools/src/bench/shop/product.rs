@@ -78,7 +78,7 @@ impl Directory {
 
 /// Creates a database with goods, users and their carts.
 pub(crate) async fn create(databases: &Databases, users: u32) -> anyhow::Result<Database> {
-    let database = databases.create("ours").await?;
+    let database = databases.create("product").await?;
     // The server creates its tables.
     drop(Server::holdfast_on(&database.url, None)?);
     execute(&database, &fixture::fill(users)).await?;
