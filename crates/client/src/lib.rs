@@ -63,7 +63,7 @@ pub struct Client {
     token: Option<String>,
     language: Option<String>,
     idempotency_key: Option<String>,
-    within: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl Client {
@@ -77,7 +77,7 @@ impl Client {
             token: None,
             language: None,
             idempotency_key: None,
-            within: None,
+            timeout: None,
         }
     }
 
@@ -107,12 +107,12 @@ impl Client {
 
     /// Sets the timeout of a call; the default is 30 s. A call that timed out may or may not have been carried out.
     #[must_use]
-    pub fn within(&self, time: Duration) -> Self {
-        Self { within: Some(time), ..self.clone() }
+    pub fn with_timeout(&self, time: Duration) -> Self {
+        Self { timeout: Some(time), ..self.clone() }
     }
 
     /// Builds a request as this caller, for routes without a method here. It has no timeout unless
-    /// [`within`](Self::within) sets one.
+    /// [`with_timeout`](Self::with_timeout) sets one.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let mut request = self.http.request(method, format!("{}{path}", self.url));
         if let Some(user) = self.user {
@@ -127,7 +127,7 @@ impl Client {
         if let Some(key) = &self.idempotency_key {
             request = request.header("idempotency-key", key);
         }
-        if let Some(time) = self.within {
+        if let Some(time) = self.timeout {
             request = request.timeout(time);
         }
         request
@@ -135,7 +135,7 @@ impl Client {
 
     /// Builds a request with a timeout.
     fn call(&self, method: Method, path: &str) -> RequestBuilder {
-        self.request(method, path).timeout(self.within.unwrap_or(DEFAULT_TIMEOUT))
+        self.request(method, path).timeout(self.timeout.unwrap_or(DEFAULT_TIMEOUT))
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T, Error> {

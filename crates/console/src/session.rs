@@ -23,7 +23,7 @@ const TOKEN_CHARS_MAX: usize = 3_800;
 
 /// Bounds of the sign-in form.
 const FORM_BYTES_MAX: usize = 8 << 10;
-const FORM_WITHIN: Duration = Duration::from_secs(5);
+const FORM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An operator's session.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +99,7 @@ pub async fn page(State(console): State<Console>, shell: Shell, headers: HeaderM
 pub async fn sign_in(State(console): State<Console>, shell: Shell, request: Request) -> Result<Response, Problem> {
     let (Parts { headers, .. }, body) = request.into_parts();
     must_be_ours(&headers)?;
-    let body = read_small(body, FORM_BYTES_MAX, FORM_WITHIN).await?;
+    let body = read_small(body, FORM_BYTES_MAX, FORM_TIMEOUT).await?;
     let fields = form_urlencoded::parse(&body);
     let token = fields.into_iter().find(|(name, _)| name == "token").map(|(_, token)| token.trim().to_owned());
     let token = token.filter(|token| token.len() <= TOKEN_CHARS_MAX).unwrap_or_default();

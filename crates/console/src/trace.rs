@@ -8,7 +8,7 @@ use holdfast_core::schema::shop::{order_holds, order_of};
 use holdfast_core::shop::{InventoryReservationId, Order, OrderHold, OrderLine, OrderState};
 use serde_json::{Map, Value, json};
 
-use super::ask::Ask;
+use super::api_reader::ApiReader;
 use holdfast_server::app::App;
 use holdfast_server::request::decimal;
 
@@ -82,20 +82,20 @@ async fn held(app: &App, id: InventoryReservationId, now: Timestamp) -> Option<O
 }
 
 /// Returns an event of the outbox with its publishing status.
-pub async fn outbox_event(ask: Ask<'_>, number: &str) -> Option<Map<String, Value>> {
+pub async fn outbox_event(api: ApiReader<'_>, number: &str) -> Option<Map<String, Value>> {
     let id = decimal(number)?;
-    let mut event = first_after(ask, "/v1/admin/outbox", id).await?;
+    let mut event = first_after(api, "/v1/admin/outbox", id).await?;
     let payload = event.get("payload").map(Value::to_string).unwrap_or_default();
     event.insert("payload".into(), payload.into());
     Some(event)
 }
 
 /// Returns a delivery of any webhook, with the webhook's URL.
-pub async fn delivery(ask: Ask<'_>, number: &str) -> Option<Map<String, Value>> {
+pub async fn delivery(api: ApiReader<'_>, number: &str) -> Option<Map<String, Value>> {
     let id = decimal(number)?;
-    for webhook in ask.all("/v1/webhooks").await.ok()? {
+    for webhook in api.all("/v1/webhooks").await.ok()? {
         let path = format!("/v1/webhooks/{}/deliveries", webhook["id"]);
-        if let Some(mut delivery) = first_after(ask, &path, id).await {
+        if let Some(mut delivery) = first_after(api, &path, id).await {
             delivery.insert("url".into(), webhook["url"].clone());
             // On all other pages `eventId` is the event that tickets are sold for.
             let event = delivery.remove("eventId").unwrap_or_default();
@@ -107,11 +107,11 @@ pub async fn delivery(ask: Ask<'_>, number: &str) -> Option<Map<String, Value>> 
 }
 
 /// Returns the entry of a list with this number.
-async fn first_after(ask: Ask<'_>, path: &str, id: u64) -> Option<Map<String, Value>> {
+async fn first_after(api: ApiReader<'_>, path: &str, id: u64) -> Option<Map<String, Value>> {
     let before = id.checked_sub(1)?;
     let cursor =
         if before == 0 { String::new() } else { List::<u64>::cursor(before, holdfast_core::schema::Order::Ascending) };
-    let mut list = ask.get(&format!("{path}?limit=1&cursor={cursor}")).await.ok()?;
+    let mut list = api.get(&format!("{path}?limit=1&cursor={cursor}")).await.ok()?;
     match list["items"].get_mut(0).map(Value::take) {
         Some(Value::Object(found)) if found.get("id")?.as_u64() == Some(id) => Some(found),
         _ => None,

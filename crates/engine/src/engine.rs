@@ -25,7 +25,7 @@ const BATCHES_IN_FLIGHT_MAX: usize = 2;
 /// Backoff of commands that must retry.
 const BACKOFF_WAIT: Duration = Duration::from_millis(2);
 /// Maximum time of a query.
-const QUERY_WITHIN: Duration = Duration::from_millis(4_500);
+const QUERY_TIMEOUT: Duration = Duration::from_millis(4_500);
 /// Maximum number of idle working sets kept for queries.
 const IDLE_ROWS_MAX: usize = 64;
 /// Capacity of an idle working set, in rows per table.
@@ -181,7 +181,7 @@ impl Engine {
     pub async fn query<T>(&self, ask: impl FnMut(&mut WorkingSet, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
         let idle_rows = || self.shared.idle_rows.lock();
         let mut rows = idle_rows().pop().unwrap_or_default();
-        let answer = tokio::time::timeout(QUERY_WITHIN, self.answer(&mut rows, ask)).await;
+        let answer = tokio::time::timeout(QUERY_TIMEOUT, self.answer(&mut rows, ask)).await;
         rows.clear(IDLE_ROWS_SIZE);
         let mut idle = idle_rows();
         if idle.len() < IDLE_ROWS_MAX {

@@ -367,7 +367,7 @@ async fn untrusted_or_plain_nats_is_rejected() {
 async fn request_is_answered_or_has_no_responder() {
     let connection = connect(options(nats().url())).await;
     let ask = async |text: &str| {
-        connection.ask("echo", HeaderMap::new(), text.to_owned().into(), Duration::from_secs(1)).await
+        connection.request("echo", HeaderMap::new(), text.to_owned().into(), Duration::from_secs(1)).await
     };
     assert_eq!(ask("a").await.unwrap_err(), BusError::NoSubscriber);
     let (_stop, stopped) = oneshot::channel::<()>();
@@ -381,7 +381,7 @@ async fn request_is_answered_or_has_no_responder() {
             }
         };
         let too_large = |max: usize| Reply { headers: HeaderMap::new(), payload: max.to_string().into() };
-        listening.answer("echo", handle, too_large, async { stopped.await.unwrap_or_default() }).await;
+        listening.respond("echo", handle, too_large, async { stopped.await.unwrap_or_default() }).await;
     });
     while ask("a").await == Err(BusError::NoSubscriber) {
         tokio::time::sleep(Duration::from_millis(5)).await;

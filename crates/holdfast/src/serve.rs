@@ -22,7 +22,7 @@ use crate::{limits, log, reload, store};
 /// Backlog of connections to accept.
 const CONNECTIONS_WAITING_MAX: u32 = 1_024;
 /// Maximum time for the engine to end after the last response.
-const ENGINE_ENDS_WITHIN: Duration = Duration::from_secs(1);
+const ENGINE_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -154,7 +154,7 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
     apps.iter().for_each(App::stop);
     drop(apps);
     let join = move || engines.into_iter().for_each(|engine| engine.join().unwrap_or_default());
-    let ended = tokio::time::timeout(ENGINE_ENDS_WITHIN, tokio::task::spawn_blocking(join)).await;
+    let ended = tokio::time::timeout(ENGINE_STOP_TIMEOUT, tokio::task::spawn_blocking(join)).await;
     if ended.is_err() {
         tracing::warn!("engine did not stop in time; the outcome of unanswered commands is unknown");
     }

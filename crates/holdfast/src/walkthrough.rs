@@ -17,7 +17,7 @@ const NIGHTS: i64 = 2;
 const DAYS_AHEAD_MIN: i64 = 7;
 /// Last stay that is considered, in days from today.
 const DAYS_AHEAD_MAX: i64 = 60;
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 const USERS: [u64; 2] = [42, 43];
 
 #[derive(clap::Args)]
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 async fn walk_through(args: &Args) -> anyhow::Result<()> {
-    let client = Client::new(&args.url).in_language("en").within(ANSWER_WITHIN);
+    let client = Client::new(&args.url).in_language("en").with_timeout(RESPONSE_TIMEOUT);
     let room = last_room(&client).await.map_err(|error| explain(error, &args.url))?;
     let LastRoom { room_type, check_in, check_out } = &room;
     println!("{} has one room left from {check_in} to {check_out}.\n", room_type.name);

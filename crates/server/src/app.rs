@@ -102,7 +102,7 @@ pub enum StartError {
 }
 
 /// Time to wait for NATS before starting without it.
-const BUS_WITHIN: Duration = Duration::from_secs(2);
+const BUS_START_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of requests that generate slots in the background.
 const GENERATIONS_AT_ONCE_MAX: usize = 4;
 /// Maximum time that a further such request waits for a permit.
@@ -141,7 +141,7 @@ impl App {
         };
         let app = Self { shared: Arc::new(shared) };
         if let Some(bus) = app.bus()
-            && let Err(error) = bus.prepare(BUS_WITHIN).await
+            && let Err(error) = bus.prepare(BUS_START_TIMEOUT).await
         {
             tracing::warn!(%error, "[Bus] starting without NATS; bookings wait until NATS is available");
         }

@@ -12,7 +12,7 @@
 //! | `record_quota`, `answer_backpressure` | bounds of idempotency records and of answers in memory |
 //! | [`problem`] | all errors: status, code, sentence |
 //! | [`event_stream`] | server-sent events |
-//! | [`roles`], [`forward`] | roles of a process; forwarding requests to the others |
+//! | [`roles`], [`forwarding`] | roles of a process; forwarding requests to the others |
 //! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
 //! | [`webhooks`] | handlers of webhooks |
 //! | [`tee`] | handlers of tee times and of the outbox |
@@ -30,7 +30,7 @@ pub mod demo;
 pub mod docs;
 pub mod edge;
 pub mod event_stream;
-pub mod forward;
+pub mod forwarding;
 mod keyed_mutex;
 mod objects;
 pub mod ops;

@@ -33,7 +33,7 @@ pub const BODY_BYTES_MAX: usize = 8 << 20;
 /// Maximum number of bytes that are read and discarded of a body that is too large.
 const THROWN_AWAY_BYTES_MAX: usize = 64 << 20;
 /// Time within which a body must arrive. After that, the engine's own bounds apply.
-const BODY_WITHIN: Duration = Duration::from_millis(4_500);
+const BODY_TIMEOUT: Duration = Duration::from_millis(4_500);
 const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 
 /// A request that changes state: its body, and its idempotency key if it has one.
@@ -124,10 +124,10 @@ pub async fn read_small(body: Body, bytes_max: usize, within: Duration) -> Resul
     }
 }
 
-/// Reads the whole body, at most for `BODY_WITHIN`.
+/// Reads the whole body, at most for `BODY_TIMEOUT`.
 pub async fn read_in_time(body: Body) -> Result<Bytes, Problem> {
     let is_too_large = body.size_hint().lower() > BODY_BYTES_MAX as u64;
-    let read = tokio::time::timeout(BODY_WITHIN, read_body(body)).await;
+    let read = tokio::time::timeout(BODY_TIMEOUT, read_body(body)).await;
     read.unwrap_or_else(|_| {
         Err(if is_too_large { Problem::payload_too_large(BODY_BYTES_MAX) } else { Problem::too_slow() })
     })

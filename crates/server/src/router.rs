@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use crate::shop::{cart, coupons, orders, products, reservations as order_reservations, users};
 use crate::stays::{holds, reservations, room_types};
 use crate::tee::{bookings, courses, outbox};
-use crate::tickets::{events, follow, holds as seat_holds, queue, reservations as seat_reservations, seats};
+use crate::tickets::{events, holds as seat_holds, queue, queue_stream, reservations as seat_reservations, seats};
 use crate::webhooks::{deliveries, subscriptions};
 use crate::{docs, event_stream, ops};
 
@@ -80,7 +80,7 @@ pub fn router_with_pages(app: App, pages: impl FnOnce(App, Router) -> Router) ->
         .routes(routes!(queue::pause))
         .routes(routes!(queue::resume))
         .routes(routes!(queue::stats))
-        .routes(routes!(follow::listen))
+        .routes(routes!(queue_stream::listen))
         .routes(routes!(seats::list))
         .routes(routes!(seats::hold))
         .routes(routes!(seats::best))

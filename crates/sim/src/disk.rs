@@ -23,7 +23,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::Finding;
-use crate::source::Source;
+use crate::query::Source;
 use crate::stay::call::{Call, CallResult, PendingResult};
 
 /// Upper bound of the durable events of a history.

@@ -8,21 +8,21 @@
 //! | --- | --- |
 //! | [`stay`], [`shop`], [`calendar`] | calls, workload, model and runner of each vertical |
 //! | [`plan`] | steps of a history |
-//! | [`answer`] | commands in a batch, and their replies |
+//! | [`submit`] | commands in a batch, and their replies |
 //! | [`disk`] | the store under test, which can crash at any step |
-//! | [`source`] | queries on committed rows |
+//! | [`query`] | queries on committed rows |
 //! | [`report`] | result of a history |
 //!
 //! The simulator never reads the machine's clock, and all random numbers come from the seed.
 
-pub mod answer;
 pub mod calendar;
 pub mod disk;
 pub mod plan;
+pub mod query;
 pub mod report;
 pub mod shop;
-pub mod source;
 pub mod stay;
+pub mod submit;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

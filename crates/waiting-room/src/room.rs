@@ -21,7 +21,7 @@ use holdfast_core::map::Map;
 
 use crate::deadlines::Deadlines;
 use crate::journal::{Record, Row};
-use crate::line::RankedQueue;
+use crate::ranked_queue::RankedQueue;
 use crate::rate::Rate;
 use crate::settings::{EventSettings, Timings};
 use crate::view::{Admission, Standing, UserState};

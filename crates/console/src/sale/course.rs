@@ -68,7 +68,7 @@ pub async fn run(plan: Plan, progress: Arc<Progress>) -> Result<Outcome, Error> 
 
 async fn run_phases(plan: &Plan, progress: &Arc<Progress>) -> Result<Outcome, Error> {
     plan.validate()?;
-    let server = Client::new(&plan.url).within(CALL_TIMEOUT);
+    let server = Client::new(&plan.url).with_timeout(CALL_TIMEOUT);
     fixture::verify_demo(&server, &plan.url).await?;
     let concert = fixture::concert(&server).await?;
     let room = Arc::new(fixture::contended_room(&server, plan.now).await?);

@@ -20,14 +20,14 @@ use crate::nats::streams::Streams;
 
 /// Timeout of one attempt to publish. A message in flight when a connection breaks is sent again soon; NATS drops
 /// duplicates by its id.
-const TRY_WITHIN: Duration = Duration::from_secs(1);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Timeout of an attempt to connect, and maximum delay before the next.
-const CONNECT_WITHIN: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const RECONNECT_AFTER_MAX: Duration = Duration::from_millis(500);
 /// Interval of checks for a connection while preparing streams.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 /// Maximum wait of a request for the streams.
-const STREAMS_WITHIN: Duration = Duration::from_millis(200);
+const STREAMS_TIMEOUT: Duration = Duration::from_millis(200);
 /// Interval of pings. After three without an answer, within 2 s, the connection counts as broken and is made again.
 const PING_EVERY: Duration = Duration::from_millis(500);
 
@@ -54,16 +54,16 @@ pub struct Publication<'a> {
     pub payload: Bytes,
 }
 
-/// An answer to be sent.
+/// A reply to send.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     pub headers: HeaderMap,
     pub payload: Bytes,
 }
 
-/// An answer that arrived.
+/// A received reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Response {
+pub struct ReplyMessage {
     pub headers: Headers,
     pub payload: Bytes,
 }
@@ -89,7 +89,7 @@ impl Connection {
         let mut connect = ConnectOptions::new()
             .name(&options.name)
             .retry_on_initial_connect()
-            .connection_timeout(CONNECT_WITHIN)
+            .connection_timeout(CONNECT_TIMEOUT)
             .reconnect_delay_callback(|tries| RECONNECT_AFTER_MAX.min(Duration::from_millis(25) * tries as u32))
             .ping_interval(PING_EVERY)
             .tls_client_config(options.tls_roots.tls(NameCheck::Required))
@@ -106,7 +106,8 @@ impl Connection {
             connect = connect.user_and_password(user, password);
         }
         let client = connect.connect(addresses).await.map_err(|error| BusError::Address(error.to_string()))?;
-        let jetstream = ContextBuilder::new().timeout(TRY_WITHIN).ack_timeout(TRY_WITHIN).build(client.clone());
+        let jetstream =
+            ContextBuilder::new().timeout(ATTEMPT_TIMEOUT).ack_timeout(ATTEMPT_TIMEOUT).build(client.clone());
         Ok(Self { client, jetstream, streams: Arc::default(), options: Arc::new(options), connected })
     }
 
@@ -154,12 +155,12 @@ impl Connection {
         self.check()?;
         self.streams.ensure(self).await?;
         let mut headers = publication.headers.clone();
-        headers.insert(crate::nats::consume::KEY, publication.key.to_string());
+        headers.insert(crate::nats::consumer::KEY, publication.key.to_string());
         let message =
             PublishMessage::build().payload(publication.payload.clone()).headers(headers).message_id(publication.id);
         let sending = self.jetstream.send_publish(self.options.subject(publication.subject), message);
         let acknowledged = async { sending.await?.await };
-        let within = TRY_WITHIN.min(self.options.timeout);
+        let within = ATTEMPT_TIMEOUT.min(self.options.timeout);
         match tokio::time::timeout(within, acknowledged).await {
             Ok(Ok(_)) => Ok(()),
             Err(_) => Err(BusError::TimedOut),
@@ -176,26 +177,26 @@ impl Connection {
     }
 
     /// Sends a request to a responder, and waits for the reply up to the timeout.
-    pub async fn ask(
+    pub async fn request(
         &self,
         subject: &str,
         headers: HeaderMap,
         payload: Bytes,
         within: Duration,
-    ) -> Result<Response, BusError> {
+    ) -> Result<ReplyMessage, BusError> {
         self.check()?;
         // The responder may publish events for this process, so its streams should exist. Requests work without them
         // all the same.
-        tokio::time::timeout(STREAMS_WITHIN, self.streams.ensure(self)).await.ok();
+        tokio::time::timeout(STREAMS_TIMEOUT, self.streams.ensure(self)).await.ok();
         let request = Request::new().headers(headers).payload(payload).timeout(Some(within));
-        let answered = self.client.send_request(self.options.subject(subject), request).await;
-        let message = answered.map_err(|error| match error.kind() {
+        let replied = self.client.send_request(self.options.subject(subject), request).await;
+        let message = replied.map_err(|error| match error.kind() {
             RequestErrorKind::NoResponders => BusError::NoSubscriber,
             RequestErrorKind::TimedOut => BusError::TimedOut,
             RequestErrorKind::MaxPayloadExceeded => self.too_large(),
             RequestErrorKind::InvalidSubject | RequestErrorKind::Other => BusError::Refused(error.to_string()),
         })?;
-        Ok(Response { headers: message.headers.unwrap_or_default().into(), payload: message.payload })
+        Ok(ReplyMessage { headers: message.headers.unwrap_or_default().into(), payload: message.payload })
     }
 
     fn too_large(&self) -> BusError {

@@ -6,27 +6,27 @@
 //! | [`options`] | addresses, streams, and their limits |
 //! | [`connection`] | connection: publishing, requests, availability |
 //! | [`streams`] | streams and their durable consumers, created on first use |
-//! | [`consume`] | processing of messages, in order per key |
+//! | [`consumer`] | processing of messages, in order per key |
 //! | [`redelivery_repair`] | redelivery repair after NATS was killed |
-//! | [`answer`] | responder of request and reply |
+//! | [`responder`] | responder of request and reply |
 //!
 //! Subjects are text and messages are bytes here; bookings are unknown. Delivery is at least once: consumers drop
 //! duplicates by the id of a message.
 
-pub mod answer;
 pub mod connection;
-pub mod consume;
+pub mod consumer;
 pub mod headers;
 pub mod options;
 pub mod redelivery_repair;
+pub mod responder;
 pub mod streams;
 
-pub use answer::RequestMessage;
 pub use async_nats::HeaderMap;
-pub use connection::{Connection, Publication, Reply, Response};
-pub use consume::{Delivery, Verdict};
+pub use connection::{Connection, Publication, Reply, ReplyMessage};
+pub use consumer::{Delivery, Verdict};
 pub use headers::Headers;
 pub use options::{Options, StreamOptions};
+pub use responder::RequestMessage;
 
 /// Failure of the bus.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -13,7 +13,7 @@ use crate::nats::BusError;
 use crate::nats::connection::Connection;
 
 /// Timeout. Remaining messages are published by the next repair.
-const REPAIR_WITHIN: Duration = Duration::from_secs(10);
+const REPAIR_TIMEOUT: Duration = Duration::from_secs(10);
 /// Number of checks: under load, counters read one after another may differ by chance, but not in every check.
 const LOOKS: usize = 3;
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
@@ -25,7 +25,7 @@ impl Connection {
     pub(crate) async fn redelivery_repair(&self, stream: &str, consumer: &str) -> Result<(), BusError> {
         let stream = self.jetstream.get_stream(stream).await.map_err(refused)?;
         let Some(undelivered) = undelivered(&stream, consumer).await? else { return Ok(()) };
-        let publishing = tokio::time::timeout(REPAIR_WITHIN, self.publish_all_anew(&stream, undelivered));
+        let publishing = tokio::time::timeout(REPAIR_TIMEOUT, self.publish_all_anew(&stream, undelivered));
         let revived = publishing.await.map_err(|_| BusError::TimedOut)??;
         tracing::info!(consumer, revived, "[Bus] published messages again that NATS may have forgotten");
         Ok(())

@@ -6,12 +6,12 @@
 
 mod bus;
 pub mod dead_letters;
-mod failed;
+mod failures;
 mod in_flight;
 mod lease;
 mod nats;
 mod position;
-mod publish;
+mod publisher;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub use self::in_flight::InFlight;
 pub use self::lease::{Lease, Leases};
 pub use self::nats::NatsBus;
 use self::position::{COMMIT_EVERY, Held};
-use self::publish::Advanced;
+use self::publisher::Advanced;
 use crate::Context;
 
 /// Number of events read from the outbox at once, with or without a destination.

@@ -18,15 +18,15 @@ use holdfast_engine::{Answer, Refused};
 use tokio::task::JoinSet;
 
 use super::WebhookSettings;
-use super::send::{DeliveryRequest, Sender};
-use super::sign::SigningSecret;
+use super::sender::{DeliveryRequest, Sender};
+use super::signature::SigningSecret;
 use crate::Context;
 use crate::wire::event::cloud_event;
 
 /// Lease of a claim beyond the maximum time of an attempt.
 const CLAIM_SLACK: Duration = Duration::from_secs(10);
 /// Time that attempts in progress have to end when the server stops. Attempts cut off are repeated after their claim expires.
-const FINISH_WITHIN: Duration = Duration::from_secs(3);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pause after an error of the store.
 const ERROR_PAUSE: Duration = Duration::from_millis(500);
 /// Maximum number of tries to commit the outcome of an attempt.
@@ -76,7 +76,7 @@ pub async fn run(context: Context, config: WebhookSettings) {
         }
     }
     let finishing = async { while delivery_worker.attempts.join_next().await.is_some() {} };
-    tokio::time::timeout(FINISH_WITHIN, finishing).await.ok();
+    tokio::time::timeout(SHUTDOWN_TIMEOUT, finishing).await.ok();
 }
 
 struct DeliveryWorker {

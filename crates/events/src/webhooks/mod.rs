@@ -5,9 +5,9 @@
 //! | [`fan_out`] | fan-out of durable events: reads the outbox and creates deliveries |
 //! | [`hold_fan_out`] | fan-out of ephemeral hold events of this server |
 //! | [`delivery_worker`] | delivery worker: attempts due deliveries with backoff, and purges old ones |
-//! | [`send`] | one attempt: an allowed address, one request, its status |
+//! | [`sender`] | one attempt: an allowed address, one request, its status |
 //! | [`target`], [`network`] | allowed addresses |
-//! | [`sign`] | secrets and signatures |
+//! | [`signature`] | secrets and signatures |
 //!
 //! Each durable event is delivered at least once to each webhook that subscribes to it. Order is not guaranteed: later
 //! events may overtake a failed attempt.
@@ -16,8 +16,8 @@ pub mod delivery_worker;
 pub mod fan_out;
 pub mod hold_fan_out;
 pub mod network;
-pub mod send;
-pub mod sign;
+pub mod sender;
+pub mod signature;
 pub mod target;
 
 use std::time::Duration;

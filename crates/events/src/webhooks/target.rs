@@ -12,7 +12,7 @@ use http::uri::Scheme;
 use super::network::Network;
 
 /// Maximum time of a DNS lookup.
-const RECOVER_WITHIN: Duration = Duration::from_secs(2);
+const DNS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An `http` or `https` address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Target {
             return Ok(vec![SocketAddr::new(ip, self.port)]);
         }
         let resolving = tokio::net::lookup_host((self.host.as_str(), self.port));
-        match tokio::time::timeout(RECOVER_WITHIN, resolving).await {
+        match tokio::time::timeout(DNS_TIMEOUT, resolving).await {
             Ok(Ok(found)) => Ok(found.collect()),
             Ok(Err(_)) => Err("the name does not resolve".into()),
             Err(_) => Err("the name did not resolve in time".into()),

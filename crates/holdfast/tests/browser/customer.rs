@@ -61,7 +61,7 @@ impl Visit<'_> {
     async fn look(&self, what: &str) {
         let wide = self.browser.run("return document.documentElement.scrollWidth - innerWidth").await;
         assert!(wide.as_i64().unwrap() <= 0, "{what} is {wide} pixels too wide");
-        access::check(self.browser, what).await;
+        accessibility::check(self.browser, what).await;
         let bytes = self.browser.run(BYTES).await.as_u64().unwrap();
         assert!((1..=PAGE_BYTES_MAX).contains(&bytes), "{what} weighs {bytes} bytes");
         self.browser.picture(&format!("{}-{what}", self.name)).await;

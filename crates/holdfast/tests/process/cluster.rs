@@ -11,7 +11,7 @@ use holdfast_client::{Client, HoldStatus, NewHold, NewRoomType, ReservationStatu
 use holdfast_testkit::{PostgresOptions, PostgresServer, RedisOptions, RedisServer, TestDatabase, postgres, redis};
 use jiff::civil::Date;
 
-use crate::asking::Clients;
+use crate::retrying_client::Clients;
 use crate::support::{NIGHT, Process, new_hold, run};
 
 const ROUNDS: u32 = 21;

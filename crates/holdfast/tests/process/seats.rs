@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use holdfast_client::{Client, NewEvent, QueueStatus, SeatReservation, SeatReservationStatus, SeatStatus};
 use holdfast_testkit::{PostgresOptions, PostgresServer};
 
-use crate::asking::{Clients, RetryingClient};
 use crate::cluster::Cluster;
+use crate::retrying_client::{Clients, RetryingClient};
 use crate::support::{Process, run, verify};
 
 const FANS: usize = 20;

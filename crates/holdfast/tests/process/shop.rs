@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use holdfast_client::{Client, NewCoupon, NewProduct, NewProductOption, Order, OrderStatus, Payment};
 use holdfast_testkit::{PostgresOptions, PostgresServer};
 
-use crate::asking::{Clients, RetryingClient};
 use crate::cluster::Cluster;
+use crate::retrying_client::{Clients, RetryingClient};
 use crate::support::{Process, run, verify};
 
 const BUYERS: usize = 24;

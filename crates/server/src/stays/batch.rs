@@ -26,9 +26,9 @@ use crate::problem::{Language, Problem};
 use crate::request::{Mutation, parse};
 
 /// Time after which no further command starts.
-const BEGIN_WITHIN: Duration = Duration::from_secs(3);
+const START_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time after which the request does not wait for a running command.
-const ANSWER_WITHIN: Duration = Duration::from_millis(4_700);
+const RESPONSE_TIMEOUT: Duration = Duration::from_millis(4_700);
 /// Approximate size of a line of the answer, in bytes.
 const LINE_BYTES: usize = 350;
 /// Status in the record of a part, followed by the number of its lines.
@@ -87,7 +87,7 @@ impl Batch<'_> {
         let mut answers: Vec<PartAnswer> = Vec::new();
         let mut next = 0;
         while next < self.lines.len() || answers.is_empty() {
-            let is_late = !answers.is_empty() && self.began.elapsed() > BEGIN_WITHIN;
+            let is_late = !answers.is_empty() && self.began.elapsed() > START_TIMEOUT;
             let placed = if is_late { Err(Refused::LockTimeout) } else { self.place_part(next).await };
             match placed {
                 Ok(answer) => {
@@ -211,7 +211,7 @@ impl Batch<'_> {
     }
 
     async fn in_time<T>(&self, work: impl Future<Output = Result<T, Refused>>) -> Result<T, Refused> {
-        tokio::time::timeout_at(self.began + ANSWER_WITHIN, work).await.unwrap_or(Err(Refused::OutcomeUnknown))
+        tokio::time::timeout_at(self.began + RESPONSE_TIMEOUT, work).await.unwrap_or(Err(Refused::OutcomeUnknown))
     }
 }
 

@@ -70,7 +70,7 @@ pub async fn create(
 }
 
 /// Whether this service knows all these slots.
-pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
+pub async fn are_slots_known(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
     app.query(|rows, _| {
         for slot in slots {
             rows.tee.slot_replicas.request(slot);

@@ -16,12 +16,12 @@ use http::StatusCode;
 
 use crate::app::{App, Reply};
 use crate::caller::Caller;
-use crate::forward;
+use crate::forwarding;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, page, parse_id};
 
 /// Maximum time that the answer waits until the booking service knows new slots, so that they can be booked at once.
-const KNOWN_WITHIN: Duration = Duration::from_secs(3);
+const SLOTS_KNOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval at which the booking service is asked.
 const POLL_EVERY: Duration = Duration::from_millis(2);
 
@@ -67,13 +67,13 @@ pub async fn create_slots(
     };
     let reply = app.run_for_reply(caller, &request, CreateSlots { course, slots }, reply).await?;
     let made: Vec<_> = reply.records().iter().copied().filter_map(TeeSlotId::new).collect();
-    tokio::time::timeout(KNOWN_WITHIN, until_known(&app, &made)).await.ok();
+    tokio::time::timeout(SLOTS_KNOWN_TIMEOUT, until_known(&app, &made)).await.ok();
     Ok(reply.into_response())
 }
 
 /// Waits until the booking service knows the slots, or is unavailable.
 async fn until_known(app: &App, slots: &[TeeSlotId]) {
-    while let Ok(false) = forward::know(app, slots).await {
+    while let Ok(false) = forwarding::are_slots_known(app, slots).await {
         tokio::time::sleep(POLL_EVERY).await;
     }
 }

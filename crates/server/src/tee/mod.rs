@@ -13,7 +13,7 @@ use holdfast_events::relay::{self, Bus, NatsBus, RelaySettings, dead_letters};
 
 use crate::app::App;
 use crate::config::TeeConfig;
-use crate::forward;
+use crate::forwarding;
 use crate::roles::Role;
 
 /// Starts the services and jobs of the roles of this process. Without NATS, the bus is a function call.
@@ -28,7 +28,7 @@ pub fn start(app: &App, config: &TeeConfig) {
             if app.roles().imports_bookings() {
                 tokio::spawn(nats::import(events.clone(), connection.clone(), Role::Api.as_str()));
             }
-            forward::start(app, connection);
+            forwarding::start(app, connection);
             Arc::new(NatsBus::new(connection.clone(), app.stream().source().to_owned()))
         }
         None => services,

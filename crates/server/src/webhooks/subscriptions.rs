@@ -8,7 +8,7 @@ use holdfast_api::webhook::{NewSecretBody, NewWebhookBody, WebhookView};
 use holdfast_core::webhook::subscription::{self, CreateWebhook, DeleteWebhook, EnableWebhook, RotateSecret};
 use holdfast_core::webhook::{EventTypes, Webhook, WebhookId};
 use holdfast_core::{Fault, Timestamp};
-use holdfast_events::webhooks::sign::{BYTES_MAX, BYTES_MIN, SigningSecret};
+use holdfast_events::webhooks::signature::{BYTES_MAX, BYTES_MIN, SigningSecret};
 use holdfast_events::webhooks::target::Target;
 use holdfast_events::wire::event::{DURABLE_TYPES, EPHEMERAL_TYPES};
 use http::StatusCode;

@@ -12,7 +12,7 @@ use holdfast_core::id::HoldId;
 use holdfast_engine::Batch;
 use jiff::civil::Date;
 
-use crate::answer::{PendingReply, submit};
+use crate::submit::{PendingReply, submit};
 
 #[derive(Clone, Debug)]
 pub enum Call {

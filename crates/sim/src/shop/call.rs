@@ -12,7 +12,7 @@ use holdfast_core::shop::user::AddBalance;
 use holdfast_core::shop::{OrderHold, OrderId, ProductOptionId};
 use holdfast_engine::Batch;
 
-use crate::answer::{PendingReply, submit};
+use crate::submit::{PendingReply, submit};
 
 #[derive(Clone, Debug)]
 pub enum Call {

@@ -11,8 +11,8 @@ use holdfast_engine::Batch;
 use holdfast_testkit::Profile;
 
 use super::call::{Call, Line, Reply};
-use super::look::View;
 use super::model::Model;
+use super::view::View;
 use super::workload::Workload;
 use crate::disk::{Crash, Disk, ORDER_CANCELLED, ORDER_PAID};
 use crate::plan::Plan;

@@ -13,10 +13,10 @@ use holdfast_core::{Actor, Command, Context, Stop, Timestamp};
 use holdfast_engine::store::OutboxRecord;
 
 use super::call::{Call, Outcome, Reply, Request};
-use super::look::View;
 use super::model::today;
+use super::view::View;
 use crate::disk::{CANCELLED, CONFIRMED};
-use crate::source::{Source, ask};
+use crate::query::{Source, query};
 use crate::{Finding, ensure};
 
 /// Contract: retention of ended holds.
@@ -69,7 +69,7 @@ impl Auditor {
     /// Checks that all live holds together can be confirmed.
     pub fn inspect_confirmability(&self, source: &impl Source, stored: &View, at: &Context<'_>) -> Result<(), Finding> {
         let live: Vec<&StayHold> = stored.holds.values().filter(|hold| hold.is_live(at.now)).collect();
-        let confirmed = ask(source, at, |rows, at| {
+        let confirmed = query(source, at, |rows, at| {
             let mut missing = false;
             for hold in &live {
                 let confirm = ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner) };

@@ -10,7 +10,7 @@ use holdfast_core::{Limits, Rejection, Timestamp};
 use jiff::civil::Date;
 
 use super::call::{Call, Key, Outcome, Reply, Request};
-use super::look::{Scope, View};
+use super::view::{Scope, View};
 
 mod rules;
 

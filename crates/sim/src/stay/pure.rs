@@ -9,7 +9,7 @@ use holdfast_core::{Context, InMemoryState, Limits, Stop, Timestamp, WorkingSet}
 
 use super::call::{Call, Reply};
 use crate::Finding;
-use crate::source::Source;
+use crate::query::Source;
 
 /// Maximum number of load rounds per command; more means that its read set does not converge.
 const LOADS_MAX: usize = 16;

@@ -41,7 +41,7 @@ pub(super) async fn make(store: Arc<dyn Store>, place: &[&str], count: u64) -> a
     drop(engine);
     tokio::task::spawn_blocking(move || thread.join()).await.ok();
     let until = requests::today().saturating_add(jiff::Span::new().days(DAYS_AHEAD)).to_string();
-    let mut command = child::holdfast()?;
+    let mut command = server_process::holdfast()?;
     command.args(["calendar", "generate", "--until", &until]).args(place);
     let began = Instant::now();
     let status = tokio::task::spawn_blocking(move || command.status()).await??;

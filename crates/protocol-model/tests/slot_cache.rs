@@ -1,6 +1,6 @@
 //! The slot cache is never stale, in any order of steps, and each rule is necessary for that.
 
-use holdfast_protocol_model::stamps::{CacheProtocol, CacheRule};
+use holdfast_protocol_model::slot_cache::{CacheProtocol, CacheRule};
 use stateright::{Checker, Model};
 
 #[test]

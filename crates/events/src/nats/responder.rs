@@ -12,10 +12,10 @@ use crate::nats::connection::{Connection, Reply};
 use crate::nats::headers::Headers;
 
 /// Maximum number of concurrent requests per subject.
-const AT_ONCE_MAX: usize = 4_096;
-const AGAIN_AFTER: Duration = Duration::from_millis(200);
+const CONCURRENT_MAX: usize = 4_096;
+const RETRY_AFTER: Duration = Duration::from_millis(200);
 
-/// Request to answer.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct RequestMessage {
     pub headers: Headers,
@@ -25,9 +25,9 @@ pub struct RequestMessage {
 }
 
 impl Connection {
-    /// Answers the requests of a subject until `stop` resolves. `too_large` builds the reply to send instead of one
+    /// Responds to the requests of a subject until `stop` resolves. `too_large` builds the reply to send instead of one
     /// that exceeds the limit of NATS.
-    pub async fn answer<H, F>(
+    pub async fn respond<H, F>(
         &self,
         subject: &str,
         handle: H,
@@ -37,29 +37,29 @@ impl Connection {
         H: Fn(RequestMessage) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Reply> + Send,
     {
-        let places = Arc::new(Semaphore::new(AT_ONCE_MAX));
-        let answering = async {
+        let permits = Arc::new(Semaphore::new(CONCURRENT_MAX));
+        let responding = async {
             loop {
-                if let Err(error) = self.answer_until_broken(subject, &handle, &too_large, &places).await {
+                if let Err(error) = self.respond_until_broken(subject, &handle, &too_large, &permits).await {
                     tracing::warn!(%error, subject, "[Bus] subscription failed; retrying");
                 }
-                tokio::time::sleep(AGAIN_AFTER).await;
+                tokio::time::sleep(RETRY_AFTER).await;
             }
         };
         tokio::select! {
-            () = answering => {}
+            () = responding => {}
             () = stop => {}
         }
         // Waits for requests in progress.
-        places.acquire_many(AT_ONCE_MAX as u32).await.ok();
+        permits.acquire_many(CONCURRENT_MAX as u32).await.ok();
     }
 
-    async fn answer_until_broken<H, F>(
+    async fn respond_until_broken<H, F>(
         &self,
         subject: &str,
         handle: &H,
         too_large: &(impl Fn(usize) -> Reply + Clone + Send + 'static),
-        places: &Arc<Semaphore>,
+        permits: &Arc<Semaphore>,
     ) -> Result<(), BusError>
     where
         H: Fn(RequestMessage) -> F + Clone + Send + Sync + 'static,
@@ -68,15 +68,15 @@ impl Connection {
         let subject = self.options.subject(subject);
         let queue = self.options.stream("answers");
         let subscribed = self.client.queue_subscribe(subject, queue).await;
-        let mut questions = subscribed.map_err(|error| BusError::Refused(error.to_string()))?;
-        while let Some(message) = questions.next().await {
+        let mut requests = subscribed.map_err(|error| BusError::Refused(error.to_string()))?;
+        while let Some(message) = requests.next().await {
             let Some(reply_to) = message.reply else { continue };
-            let place = places.clone().try_acquire_owned().ok();
+            let permit = permits.clone().try_acquire_owned().ok();
             let headers = message.headers.unwrap_or_default().into();
-            let asked = RequestMessage { headers, payload: message.payload, is_too_many: place.is_none() };
+            let request = RequestMessage { headers, payload: message.payload, is_too_many: permit.is_none() };
             let (connection, handle, too_large) = (self.clone(), handle.clone(), too_large.clone());
             tokio::spawn(async move {
-                let mut reply = handle(asked).await;
+                let mut reply = handle(request).await;
                 let max = connection.client.max_payload();
                 if reply.payload.len() + HEADERS_BYTES_MAX > max {
                     reply = too_large(max);
@@ -84,7 +84,7 @@ impl Connection {
                 let Reply { headers, payload } = reply;
                 // The requester has a timeout; a lost reply needs no retry.
                 connection.client.publish_with_headers(reply_to, headers, payload).await.ok();
-                drop(place);
+                drop(permit);
             });
         }
         Ok(())

@@ -16,7 +16,7 @@ const ANSWERS: usize = 2_000;
 async fn answered_joins_survive_kill() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "killed::child_joins_until_killed", "--nocapture"])
+        .args(["--exact", "crash::child_joins_until_killed", "--nocapture"])
         .env(DIRECTORY, directory.path())
         .stdout(Stdio::piped())
         .spawn()

@@ -16,14 +16,14 @@ const BALANCE: i64 = 1_000_000_000;
 const PIECES: u32 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Work {
+pub(crate) enum Workload {
     ReserveSpread,
     ReserveHot,
     OrderSpread,
     OrderHot,
 }
 
-impl Work {
+impl Workload {
     pub(crate) const ALL: [Self; 4] = [Self::ReserveSpread, Self::ReserveHot, Self::OrderSpread, Self::OrderHot];
 
     pub(crate) fn only_reserves(self) -> bool {
@@ -114,7 +114,7 @@ pub(crate) fn history(dialect: &Dialect, users: u32, reservations: u32) -> Vec<S
     ]
 }
 
-/// Clients that reserve their cart, and pay for it if the work includes that.
+/// Clients that reserve their cart, and pay for it if the workload includes that.
 #[derive(Clone)]
 pub(crate) struct Customers {
     /// Last user number.
@@ -123,9 +123,9 @@ pub(crate) struct Customers {
 }
 
 impl Customers {
-    pub(crate) fn new(work: Work, users: u32) -> Self {
-        let first = if work.is_hot() { users.into() } else { 0 };
-        Self { users: Arc::new(AtomicU64::new(first)), pays: !work.only_reserves() }
+    pub(crate) fn new(workload: Workload, users: u32) -> Self {
+        let first = if workload.is_hot() { users.into() } else { 0 };
+        Self { users: Arc::new(AtomicU64::new(first)), pays: !workload.only_reserves() }
     }
 }
 

@@ -71,7 +71,7 @@ async fn invalid_answer_fails_with_reason() {
 #[tokio::test]
 async fn silent_receiver_times_out() {
     let port = answering(b"").await;
-    let impatient = Sender { answer_within: Duration::from_millis(50), ..sender(true) };
+    let impatient = Sender { timeout: Duration::from_millis(50), ..sender(true) };
     let tried = impatient.send(&format!("http://127.0.0.1:{port}/"), delivery_request()).await;
     assert_eq!(error_of(&tried), "no answer within 50ms");
 }

@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::Demo;
+use super::api_calls::book_something;
 use super::driver::{Browser, Look};
-use super::life::book_something;
 
 const TAB: &str = "\u{E004}";
 const ESCAPE: &str = "\u{E00C}";
@@ -92,7 +92,7 @@ async fn console_pages_are_accessible() {
     let demo = Demo::start(&[]);
     book_something(&demo).await;
     let webhook = serde_json::json!({ "url": "http://127.0.0.1:9/closed", "types": ["order."] });
-    super::life::call("POST", &demo.server.url, "/v1/webhooks", 1, webhook).await;
+    super::api_calls::call("POST", &demo.server.url, "/v1/webhooks", 1, webhook).await;
     let (browser, mut found) = (Browser::open(Look::ENGLISH).await, Complaints::default());
     for (name, path, _, english) in super::console::PAGES {
         browser.go(&demo.url(path)).await;

@@ -10,7 +10,7 @@ use holdfast_engine::trace;
 use holdfast_events::nats::{self as bus, BusError, HeaderMap, Reply};
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 
-use super::{AUTH, CALLER, KNOW, METHOD, OPERATOR, STATUS, TARGET, subject};
+use super::{AUTH, CALLER, KNOWN_SLOTS, METHOD, OPERATOR, STATUS, TARGET, subject};
 use crate::app::App;
 use crate::caller::{Caller, Known};
 use crate::problem::Problem;
@@ -18,8 +18,8 @@ use crate::request::read_in_time;
 use crate::roles::Role;
 
 /// Timeout of a service, below the 5 s within which every request is answered.
-const ANSWER_WITHIN: Duration = Duration::from_millis(4_700);
-const KNOW_WITHIN: Duration = Duration::from_millis(500);
+const RESPONSE_TIMEOUT: Duration = Duration::from_millis(4_700);
+const KNOWN_SLOTS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Headers of a request that handlers read.
 pub(super) const REQUEST_HEADERS: [&str; 8] = [
@@ -32,8 +32,8 @@ pub(super) const REQUEST_HEADERS: [&str; 8] = [
     "x-request-id",
     "x-user-id",
 ];
-/// Headers of an answer that clients read.
-const ANSWER_HEADERS: [&str; 8] = [
+/// Headers of a response that clients read.
+const RESPONSE_HEADERS: [&str; 8] = [
     "allow",
     "cache-control",
     "content-language",
@@ -44,8 +44,8 @@ const ANSWER_HEADERS: [&str; 8] = [
     "www-authenticate",
 ];
 
-/// Forwards a request to its service and waits for the answer.
-pub async fn ask(app: &App, role: Role, request: Request<Body>, request_id: &str) -> Result<Response, Problem> {
+/// Forwards a request to its service and waits for the response.
+pub async fn forward(app: &App, role: Role, request: Request<Body>, request_id: &str) -> Result<Response, Problem> {
     // An unauthenticated client must not learn whether the service is available.
     app.auth().caller(request.headers())?;
     let bus = app.bus().ok_or_else(Problem::internal)?;
@@ -66,8 +66,8 @@ pub async fn ask(app: &App, role: Role, request: Request<Body>, request_id: &str
     if app.auth().is_off() && matches!(parts.extensions.get(), Some(Known(Caller::Admin(_)))) {
         headers.insert(CALLER, OPERATOR);
     }
-    let asked = bus.ask(&subject(role), headers, read_in_time(body).await?, ANSWER_WITHIN).await;
-    asked.map_err(|error| problem(role, &error)).and_then(read)
+    let reply = bus.request(&subject(role), headers, read_in_time(body).await?, RESPONSE_TIMEOUT).await;
+    reply.map_err(|error| problem(role, &error)).and_then(read)
 }
 
 /// Whether auth is on. Both processes must agree, or else one would trust a caller that the other did not verify.
@@ -95,22 +95,22 @@ fn problem(role: Role, error: &BusError) -> Problem {
     }
 }
 
-fn read(reply: bus::Response) -> Result<Response, Problem> {
+fn read(reply: bus::ReplyMessage) -> Result<Response, Problem> {
     let status = reply.headers.get(STATUS).and_then(|status| StatusCode::from_bytes(status.as_bytes()).ok());
     let mut response = Response::new(Body::from(reply.payload));
     *response.status_mut() = status.ok_or_else(Problem::internal)?;
-    for name in ANSWER_HEADERS {
+    for name in RESPONSE_HEADERS {
         let value = reply.headers.get(name).and_then(|value| HeaderValue::from_str(value).ok());
         response.headers_mut().extend(value.map(|value| (HeaderName::from_static(name), value)));
     }
     Ok(response)
 }
 
-/// Makes a NATS reply from an answer.
+/// Makes a NATS reply from a response.
 pub(super) fn write(status: StatusCode, headers: &http::HeaderMap, payload: Bytes) -> Reply {
     let mut written = HeaderMap::new();
     written.insert(STATUS, status.as_str());
-    for name in ANSWER_HEADERS {
+    for name in RESPONSE_HEADERS {
         if let Some(value) = headers.get(name).and_then(|value| value.to_str().ok()) {
             written.insert(name, value);
         }
@@ -119,13 +119,13 @@ pub(super) fn write(status: StatusCode, headers: &http::HeaderMap, payload: Byte
 }
 
 /// Whether the booking service, in any process, has learned of these slots. An unavailable service counts as not.
-pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
+pub async fn are_slots_known(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
     if app.roles().has(Role::Booking) {
-        return crate::tee::bookings::know(app, slots).await;
+        return crate::tee::bookings::are_slots_known(app, slots).await;
     }
     let Some(bus) = app.bus() else { return Ok(false) };
     let numbers: Vec<u64> = slots.iter().map(|slot| slot.get()).collect();
     let payload = serde_json::to_vec(&numbers).map_err(|_| Problem::internal())?;
-    let answered = bus.ask(KNOW, HeaderMap::new(), payload.into(), KNOW_WITHIN).await;
-    Ok(answered.is_ok_and(|reply| &*reply.payload == b"true"))
+    let reply = bus.request(KNOWN_SLOTS, HeaderMap::new(), payload.into(), KNOWN_SLOTS_TIMEOUT).await;
+    Ok(reply.is_ok_and(|reply| &*reply.payload == b"true"))
 }

@@ -15,7 +15,7 @@ use jiff::civil::Date;
 
 use super::call::{Call, Request, hold_id};
 use crate::Finding;
-use crate::source::{Source, ask};
+use crate::query::{Source, query};
 
 /// Maximum number of nights that are read.
 const NIGHTS_MAX: i32 = 30;
@@ -98,7 +98,7 @@ pub struct View {
 
 impl View {
     pub fn of(source: &impl Source, at: &Context<'_>, scope: &Scope) -> Result<Self, Finding> {
-        ask(source, at, |rows, at| Self::read(rows, at, scope))?
+        query(source, at, |rows, at| Self::read(rows, at, scope))?
             .map_err(|rejection| Finding(format!("reading was rejected: {rejection:?}")))
     }
 

@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use super::databases::{Database, Databases};
 use super::redis::Redis;
-use super::table::Work;
-use crate::bench::child::Server;
+use super::table::Workload;
 use crate::bench::holds::{
     DAYS, FIRST_DATE, HOT_DATE, PlaceHold, QUANTITY, ROOM_TYPES, create_room_types, hot_night, spread_night,
 };
 use crate::bench::http;
 use crate::bench::load::Measured;
+use crate::bench::server_process::Server;
 
 /// Creates a database with room types and no holds.
 pub(crate) async fn create(databases: &Databases) -> anyhow::Result<Database> {
-    let database = databases.create("ours").await?;
+    let database = databases.create("product").await?;
     // The server creates its tables.
     let server = Server::holdfast_on(&database.url, None)?;
     create_room_types(server.address).await?;
@@ -62,11 +62,11 @@ pub(crate) async fn measure(
     database: &Database,
     redis: Option<&Redis>,
     users: &Arc<AtomicU64>,
-    work: Work,
+    workload: Workload,
     (connections, time): (usize, Duration),
 ) -> anyhow::Result<Measured> {
     let server = Server::holdfast_on(&database.url, redis.map(|redis| redis.url.as_str()))?;
-    let night = if work == Work::Hot { hot_night } else { spread_night };
-    let place = |_| PlaceHold { users: users.clone(), night, confirm: work == Work::Confirm };
+    let night = if workload == Workload::Hot { hot_night } else { spread_night };
+    let place = |_| PlaceHold { users: users.clone(), night, confirm: workload == Workload::Confirm };
     http::measure(name, server.address, connections, time, place).await
 }

@@ -36,7 +36,7 @@ const REDELIVER_AFTER_MAX: Duration = Duration::from_secs(5);
 /// Reports of progress per ack wait: some may come late or get lost.
 const REPORTS_PER_ACK_WAIT: u32 = 4;
 /// Time limit for sending the last acknowledgements when a consumer stops.
-const FLUSH_WITHIN: Duration = Duration::from_millis(300);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Delivered message.
 #[derive(Clone, Debug)]
@@ -187,7 +187,7 @@ impl Connection {
         drop(lanes);
         workers.join_all().await;
         drop(reporting);
-        tokio::time::timeout(FLUSH_WITHIN, self.client.flush()).await.ok();
+        tokio::time::timeout(FLUSH_TIMEOUT, self.client.flush()).await.ok();
     }
 
     /// Deals messages into lanes until something breaks or the consumer stops.

@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
-use super::goods::{PRICE, Work};
+use super::fixture::{PRICE, Workload};
 use crate::bench::load::{self, Measured};
 use crate::bench::stores::databases::{Database, Databases};
 use crate::bench::stores::locking::{self, BEGIN, CONNECTIONS, Customer};
@@ -58,12 +58,17 @@ pub(crate) async fn add_history(database: &Database, reservations: u32) -> anyho
     locking::add_history(database, reservations).await
 }
 
-pub(crate) async fn measure(name: &str, database: &Database, work: Work, time: Duration) -> anyhow::Result<Measured> {
+pub(crate) async fn measure(
+    name: &str,
+    database: &Database,
+    workload: Workload,
+    time: Duration,
+) -> anyhow::Result<Measured> {
     let users = Arc::new(AtomicU64::new(0));
     let mut buyers = Vec::with_capacity(CONNECTIONS);
     for _ in 0..CONNECTIONS {
-        let customer = Customer::connect(database, &users, work.is_hot()).await?;
-        let payment = if work.only_reserves() { None } else { Some(Payment::prepare(&customer).await?) };
+        let customer = Customer::connect(database, &users, workload.is_hot()).await?;
+        let payment = if workload.only_reserves() { None } else { Some(Payment::prepare(&customer).await?) };
         buyers.push(Buyer { customer, payment, latency: Histogram::new(3)? });
     }
     load::measure(name, time, buyers).await

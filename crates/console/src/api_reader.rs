@@ -11,13 +11,13 @@ use super::Console;
 use holdfast_server::caller::Caller;
 use holdfast_server::problem::Problem;
 
-const ANSWER_BYTES_MAX: usize = 16 << 20;
+const RESPONSE_BYTES_MAX: usize = 16 << 20;
 /// Maximum number of pages of a list that is shown whole.
 const PAGES_MAX: usize = 10;
 
 /// A client of the API inside the process.
 #[derive(Clone, Copy)]
-pub struct Ask<'a> {
+pub struct ApiReader<'a> {
     pub console: &'a Console,
     pub caller: Caller,
     /// Headers of the page's request; only those meant for the API are passed on.
@@ -25,24 +25,24 @@ pub struct Ask<'a> {
 }
 
 /// Error response of the API.
-pub type Refusal = Box<Response>;
+pub type ErrorResponse = Box<Response>;
 
-impl Ask<'_> {
+impl ApiReader<'_> {
     /// Returns the API's response without its `data` wrapper.
-    pub async fn get(&self, path: &str) -> Result<Value, Refusal> {
+    pub async fn get(&self, path: &str) -> Result<Value, ErrorResponse> {
         let internal = || Box::new(Problem::internal().into_response());
         let uri = path.parse().map_err(|_| internal())?;
-        let answer = self.console.call(self.caller, Method::GET, uri, self.headers, Body::empty()).await;
-        if !answer.status().is_success() {
-            return Err(Box::new(answer));
+        let response = self.console.call(self.caller, Method::GET, uri, self.headers, Body::empty()).await;
+        if !response.status().is_success() {
+            return Err(Box::new(response));
         }
-        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await.map_err(|_| internal())?;
-        let mut answer: Value = serde_json::from_slice(&body.to_bytes()).map_err(|_| internal())?;
-        Ok(if answer["data"].is_object() { answer["data"].take() } else { answer })
+        let body = Limited::new(response.into_body(), RESPONSE_BYTES_MAX).collect().await.map_err(|_| internal())?;
+        let mut response: Value = serde_json::from_slice(&body.to_bytes()).map_err(|_| internal())?;
+        Ok(if response["data"].is_object() { response["data"].take() } else { response })
     }
 
     /// Returns all items of a list, at most `PAGES_MAX` pages.
-    pub async fn all(&self, path: &str) -> Result<Vec<Value>, Refusal> {
+    pub async fn all(&self, path: &str) -> Result<Vec<Value>, ErrorResponse> {
         let (mut items, mut cursor) = (Vec::new(), String::new());
         for _ in 0..PAGES_MAX {
             let mut page = self.get(&listing(path, LIST_LIMIT_MAX, &cursor)).await?;
@@ -58,7 +58,7 @@ impl Ask<'_> {
     }
 
     /// Returns the last entries of a list, newest first; at most `LIST_LIMIT_MAX`.
-    pub async fn latest(&self, path: &str, count: usize) -> Result<Vec<Value>, Refusal> {
+    pub async fn latest(&self, path: &str, count: usize) -> Result<Vec<Value>, ErrorResponse> {
         let mut page = self.get(&(listing(path, count, "") + "&order=desc")).await?;
         match page["items"].take() {
             Value::Array(items) => Ok(items),

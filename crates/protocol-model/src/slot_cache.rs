@@ -1,4 +1,4 @@
-//! A second, small model: the near-term slot cache of servers, and its validation (`store-redis`, `stamps.rs`).
+//! A second, small model: the near-term slot cache of servers, and its validation (`store-redis`, `near_term_slots.rs`).
 //!
 //! There is one room, whose recorded state is the number of commits that changed it. A writer registers an invalidation
 //! intent in the live tier, commits, and withdraws the intent; it may crash or lose the reply at any step. Readers

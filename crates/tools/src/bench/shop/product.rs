@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::goods::{self, Dialect};
-use crate::bench::child::Server;
+use super::fixture::{self, Dialect};
+use crate::bench::server_process::Server;
 use crate::bench::stores::databases::{Database, Databases};
 
 /// Storage that a server is started on.
@@ -43,13 +43,13 @@ impl Directory {
         // The server creates its tables.
         drop(Server::holdfast(directory.path())?);
         let directory = Self(directory);
-        directory.execute(&goods::fill(users))?;
+        directory.execute(&fixture::fill(users))?;
         Ok(directory)
     }
 
     pub(crate) fn with_history(&self, users: u32, reservations: u32) -> anyhow::Result<Self> {
         let directory = self.copy()?;
-        directory.execute(&goods::history(&SQLITE, users, reservations))?;
+        directory.execute(&fixture::history(&SQLITE, users, reservations))?;
         Ok(directory)
     }
 
@@ -78,15 +78,15 @@ impl Directory {
 
 /// Creates a database with goods, users and their carts.
 pub(crate) async fn create(databases: &Databases, users: u32) -> anyhow::Result<Database> {
-    let database = databases.create("ours").await?;
+    let database = databases.create("product").await?;
     // The server creates its tables.
     drop(Server::holdfast_on(&database.url, None)?);
-    execute(&database, &goods::fill(users)).await?;
+    execute(&database, &fixture::fill(users)).await?;
     Ok(database)
 }
 
 pub(crate) async fn add_history(database: &Database, users: u32, reservations: u32) -> anyhow::Result<()> {
-    execute(database, &goods::history(&POSTGRES, users, reservations)).await
+    execute(database, &fixture::history(&POSTGRES, users, reservations)).await
 }
 
 async fn execute(database: &Database, statements: &[String]) -> anyhow::Result<()> {

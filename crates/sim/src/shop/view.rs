@@ -9,7 +9,7 @@ use holdfast_core::{Context, Timestamp};
 
 use super::call::{Line, lines};
 use super::model::Model;
-use crate::source::{Source, ask};
+use crate::query::{Source, query};
 use crate::{Finding, ensure};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,22 +29,22 @@ impl View {
         let unexpected = |subject: String| move |rejection| Finding(format!("{subject} is rejected: {rejection:?}"));
         let mut view = Self::default();
         for id in model.users.keys().copied() {
-            let account = ask(source, at, |rows, _| user::find(rows, id))?;
+            let account = query(source, at, |rows, _| user::find(rows, id))?;
             view.balances.insert(id, account.map_err(unexpected(format!("account {id}")))?.balance);
-            let cart = ask(source, at, |rows, _| cart::view(rows, id))?;
+            let cart = query(source, at, |rows, _| cart::view(rows, id))?;
             let items = cart.map_err(unexpected(format!("cart {id}")))?.items;
             view.carts.insert(id, items.iter().map(|line| (line.option.id, line.quantity)).collect());
-            if let Ok(reserved) = ask(source, at, |rows, at| reservation::view(rows, at, id))? {
+            if let Ok(reserved) = query(source, at, |rows, at| reservation::view(rows, at, id))? {
                 view.reservations.insert(id, lines(&reserved.hold));
             }
         }
         for id in model.options.keys().copied() {
-            let actual = ask(source, at, |rows, at| stock::view(rows, at, id))?;
+            let actual = query(source, at, |rows, at| stock::view(rows, at, id))?;
             let actual = actual.map_err(unexpected(format!("option {id}")))?;
             view.stocks.insert(id, (actual.inventory.stock(), actual.held, actual.available));
         }
         for id in model.orders.keys().copied() {
-            let order = ask(source, at, |rows, _| order::find(rows, id, Actor::Admin))?;
+            let order = query(source, at, |rows, _| order::find(rows, id, Actor::Admin))?;
             let order = order.map_err(unexpected(format!("order {id}")))?;
             view.orders.insert(id, (order.user, order.paid, order.state == OrderState::Paid));
         }

@@ -1,10 +1,10 @@
 //! Forwarding of requests to services in other processes. The process that serves HTTP sends a request over NATS as it came.
-//! The process that runs the service answers it with the same routes and handlers, of which there is only one copy.
+//! The process that runs the service responds with the same routes and handlers, of which there is only one copy.
 //!
-//! The answering process authenticates the caller by the same token. Access to NATS without a token grants no identity.
+//! The responding process authenticates the caller by the same token. Access to NATS without a token grants no identity.
 
-mod answer;
-mod ask;
+mod requester;
+mod responder;
 
 use holdfast_events::nats::Connection;
 use http::Uri;
@@ -12,7 +12,7 @@ use http::Uri;
 use crate::app::App;
 use crate::roles::Role;
 
-pub use ask::{ask, know};
+pub use requester::{are_slots_known, forward};
 
 /// Returns the subject of requests to a service.
 fn subject(role: Role) -> String {
@@ -20,7 +20,7 @@ fn subject(role: Role) -> String {
 }
 
 /// Subject of the query whether the booking service has learned of slots.
-const KNOW: &str = "holdfast.booking.know";
+const KNOWN_SLOTS: &str = "holdfast.booking.know";
 /// Subject of bookings by NATS clients.
 const BOOKING_CREATE: &str = "booking.create";
 
@@ -31,7 +31,7 @@ const AUTH: &str = "Holdfast-Auth";
 /// Set only while auth is off, if a page of the console calls as an operator.
 const CALLER: &str = "Holdfast-Caller";
 const OPERATOR: &str = "operator";
-/// Header of the answer with its HTTP status.
+/// Header of the reply with the HTTP status.
 const STATUS: &str = "Holdfast-Status";
 
 /// Returns the service of a request if it runs in another process.
@@ -60,11 +60,11 @@ fn role_of(uri: &Uri) -> Option<Role> {
 /// Starts the responders for requests of other processes.
 pub fn start(app: &App, connection: &Connection) {
     for role in app.roles().iter().filter(|role| role.service().is_some()) {
-        tokio::spawn(answer::requests(app.clone(), connection.clone(), role));
+        tokio::spawn(responder::requests(app.clone(), connection.clone(), role));
     }
     if app.roles().has(Role::Booking) {
-        tokio::spawn(answer::bookings(app.clone(), connection.clone()));
-        tokio::spawn(answer::known(app.clone(), connection.clone()));
+        tokio::spawn(responder::bookings(app.clone(), connection.clone()));
+        tokio::spawn(responder::known_slots(app.clone(), connection.clone()));
     }
 }
 

@@ -2,7 +2,7 @@
 //! happen, and a server keeps only the data of its [`Step`].
 
 mod confirm;
-mod lower;
+mod lower_capacity;
 mod place;
 
 use crate::durable::Decision;

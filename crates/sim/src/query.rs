@@ -14,7 +14,7 @@ pub trait Source {
 }
 
 /// Runs a query on committed rows, like the engine. Its writes are discarded.
-pub fn ask<T>(
+pub fn query<T>(
     source: &impl Source,
     at: &Context<'_>,
     mut query: impl FnMut(&mut WorkingSet, &Context<'_>) -> Decision<T>,

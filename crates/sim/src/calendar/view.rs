@@ -14,7 +14,7 @@ use jiff::civil::Date;
 
 use super::model::{End, Lock, Model, State, today};
 use crate::Finding;
-use crate::source::{Source, ask};
+use crate::query::{Source, query};
 
 /// Ended locks may be purged after a day.
 pub const READABLE_TIME: Span = Span::from_hours(23);
@@ -35,16 +35,16 @@ impl View {
     pub fn of(source: &impl Source, at: &Context<'_>, id: RoomId, model: &Model) -> Result<Self, Finding> {
         let unexpected = |subject: String| move |rejection| Finding(format!("{subject} is rejected: {rejection:?}"));
         let mut view = Self::default();
-        let stored = ask(source, at, |rows, _| room::find(rows, id))?.map_err(unexpected("the room".into()))?;
+        let stored = query(source, at, |rows, _| room::find(rows, id))?.map_err(unexpected("the room".into()))?;
         view.generated_until = stored.generated_until;
         let (from, to) = days(at.now);
-        let ids = ask(source, at, |rows, _| slot::ids(rows, id, from, to))?.map_err(unexpected("the list".into()))?;
-        let actual = ask(source, at, |rows, at| slot::views(rows, at, id, &ids))?;
+        let ids = query(source, at, |rows, _| slot::ids(rows, id, from, to))?.map_err(unexpected("the list".into()))?;
+        let actual = query(source, at, |rows, at| slot::views(rows, at, id, &ids))?;
         for (id, actual) in ids.iter().zip(actual.map_err(unexpected("the slots".into()))?) {
             view.slots.insert(id.start, (status_name(actual.status), actual.reservation));
         }
         for (id, _) in model.readable_locks(at.now) {
-            let lock = ask(source, at, |rows, _| lock::find(rows, *id, Actor::Admin))?;
+            let lock = query(source, at, |rows, _| lock::find(rows, *id, Actor::Admin))?;
             // A lock of a candidate model may not exist in the store.
             let status = match lock.map(|lock| lock.status(at.now)) {
                 Ok(Status::Confirmed { record }) => format!("confirmed as {record}"),
@@ -54,7 +54,7 @@ impl View {
             view.locks.insert(*id, status);
         }
         for id in model.reservations.keys().copied() {
-            let stored = ask(source, at, |rows, _| reservation::find(rows, id, Actor::Admin))?;
+            let stored = query(source, at, |rows, _| reservation::find(rows, id, Actor::Admin))?;
             let stored = stored.map_err(unexpected(format!("reservation {id}")))?;
             let slots = stored.slots.iter().map(|slot| slot.start).collect();
             view.reservations.insert(id, (slots, stored.state == RoomReservationState::Confirmed));

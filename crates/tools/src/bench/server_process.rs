@@ -41,13 +41,13 @@ impl Server {
         Self::start(command)
     }
 
-    pub(crate) fn ceiling() -> anyhow::Result<Self> {
-        Self::start(ceiling()?)
+    pub(crate) fn baseline() -> anyhow::Result<Self> {
+        Self::start(baseline()?)
     }
 
     /// Starts the baseline with one thread per core, as the product serves.
-    pub(crate) fn ceiling_per_core() -> anyhow::Result<Self> {
-        let mut command = ceiling()?;
+    pub(crate) fn baseline_per_core() -> anyhow::Result<Self> {
+        let mut command = baseline()?;
         command.arg("--thread-per-core");
         Self::start(command)
     }
@@ -96,9 +96,9 @@ pub(crate) fn holdfast() -> anyhow::Result<Command> {
     Ok(command)
 }
 
-fn ceiling() -> anyhow::Result<Command> {
+fn baseline() -> anyhow::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["bench", "ceiling"]);
+    command.args(["bench", "baseline"]);
     Ok(command)
 }
 

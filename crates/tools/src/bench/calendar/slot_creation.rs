@@ -16,9 +16,9 @@ use jiff::civil::Date;
 use super::requests::{self, HOURS, LockAndRelease, ReadAvailability, SlotRange, today};
 use super::rooms::{self, DAYS_AHEAD};
 use super::{Args, Report};
-use crate::bench::child::Server;
 use crate::bench::http::measure;
 use crate::bench::load::{Measured, alternate};
+use crate::bench::server_process::Server;
 use crate::bench::stores::{Database, Databases};
 
 const SLOTS_PER_ROOM: u64 = 1_200;
@@ -70,13 +70,20 @@ async fn open(database: &Database) -> anyhow::Result<Arc<dyn Store>> {
     Ok(Arc::new(PostgresStore::open(PostgresOptions::new(&database.url)).await?))
 }
 
-fn made(report: &mut Report, name: &str, rooms: u64, bare: Duration, ours: Duration, disk: u64) -> anyhow::Result<()> {
+fn made(
+    report: &mut Report,
+    name: &str,
+    rooms: u64,
+    bare: Duration,
+    product: Duration,
+    disk: u64,
+) -> anyhow::Result<()> {
     let all = rooms * SLOTS_PER_ROOM;
     let per_second = |slots: u64, took: Duration| slots as f64 / took.as_secs_f64();
     let none = Histogram::new(3)?;
     report.add(&format!("{name}: bare bulk insert"), "slots", per_second(all, bare), &none, None);
     let against = Some(("bare", per_second(all, bare)));
-    let line = report.add(&format!("{name}: {all} slots made"), "slots", per_second(all, ours), &none, against);
+    let line = report.add(&format!("{name}: {all} slots made"), "slots", per_second(all, product), &none, against);
     line.target = Some(0.5);
     println!("{name}: {all} slots take {} MiB on disk, {} bytes each", disk >> 20, disk / all);
     Ok(())

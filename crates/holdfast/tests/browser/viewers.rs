@@ -10,9 +10,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::Demo;
+use super::api_calls::{call, tomorrow};
 use super::console::choose_month;
 use super::driver::{Browser, Look};
-use super::life::{call, tomorrow};
 
 /// Number of viewers per page.
 const VIEWERS: [(&str, usize); 4] = [("stays", 400), ("tickets", 300), ("shop", 200), ("rooms", 100)];

@@ -23,9 +23,9 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use super::target::{AllowedAddresses, Target};
 
 /// Maximum size of a response body that is read, in bytes. It is discarded; reading it lets the receiver finish.
-const ANSWER_BYTES_MAX: usize = 16 << 10;
+const RESPONSE_BYTES_MAX: usize = 16 << 10;
 /// Maximum time to read it.
-const ANSWER_BODY_WITHIN: Duration = Duration::from_secs(1);
+const RESPONSE_BODY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of addresses of a name that are tried.
 const ADDRESSES_MAX: usize = 4;
 const USER_AGENT: &str = concat!("holdfast/", env!("CARGO_PKG_VERSION"));
@@ -45,15 +45,15 @@ pub struct DeliveryRequest {
 #[derive(Debug)]
 pub struct Sender {
     pub allowed: AllowedAddresses,
-    pub connect_within: Duration,
+    pub connect_timeout: Duration,
     /// Maximum time of an attempt, including the connection.
-    pub answer_within: Duration,
+    pub timeout: Duration,
     roots: OnceCell<Arc<ClientConfig>>,
 }
 
 impl Sender {
-    pub fn new(allowed: AllowedAddresses, connect_within: Duration, answer_within: Duration) -> Self {
-        Self { allowed, connect_within, answer_within, roots: OnceCell::new() }
+    pub fn new(allowed: AllowedAddresses, connect_timeout: Duration, timeout: Duration) -> Self {
+        Self { allowed, connect_timeout, timeout, roots: OnceCell::new() }
     }
 
     /// Replaces the TLS roots of the machine.
@@ -62,21 +62,21 @@ impl Sender {
         Self { roots: OnceCell::new_with(Some(Arc::new(tls_roots::tls(roots)))), ..self }
     }
 
-    /// Makes one attempt, within `answer_within`.
+    /// Makes one attempt, within `timeout`.
     pub async fn send(&self, url: &str, delivery_request: DeliveryRequest) -> Tried {
         let failed = |error: String| Tried::Failed { status: None, error, retry_after: None };
         let sent_at = delivery_request.timestamp;
         let Ok(target) = Target::parse(url) else { return failed("the address is not valid".into()) };
-        match tokio::time::timeout(self.answer_within, self.post(&target, delivery_request)).await {
-            Err(_) => failed(format!("no answer within {:?}", self.answer_within)),
+        match tokio::time::timeout(self.timeout, self.post(&target, delivery_request)).await {
+            Err(_) => failed(format!("no answer within {:?}", self.timeout)),
             Ok(Err(error)) => failed(error),
             Ok(Ok(answer)) => tried(&answer, sent_at),
         }
     }
 
-    async fn post(&self, target: &Target, delivery_request: DeliveryRequest) -> Result<Answer, String> {
-        let connecting = tokio::time::timeout(self.connect_within, self.connect(target));
-        let stream = connecting.await.map_err(|_| format!("no connection within {:?}", self.connect_within))??;
+    async fn post(&self, target: &Target, delivery_request: DeliveryRequest) -> Result<ResponseHead, String> {
+        let connecting = tokio::time::timeout(self.connect_timeout, self.connect(target));
+        let stream = connecting.await.map_err(|_| format!("no connection within {:?}", self.connect_timeout))??;
         let request = request(target, delivery_request).map_err(|_| "the request cannot be written".to_owned())?;
         if !target.is_tls {
             return exchange(stream, request).await;
@@ -115,19 +115,19 @@ impl Sender {
 }
 
 /// Status and headers of a response that are used.
-struct Answer {
+struct ResponseHead {
     status: StatusCode,
     retry_after: Option<HeaderValue>,
 }
 
-impl Answer {
+impl ResponseHead {
     fn of(status: StatusCode, headers: &HeaderMap) -> Self {
         Self { status, retry_after: headers.get(header::RETRY_AFTER).cloned() }
     }
 }
 
 /// Returns the outcome of an attempt that was sent at `sent_at`, in seconds since 1970.
-fn tried(answer: &Answer, sent_at: i64) -> Tried {
+fn tried(answer: &ResponseHead, sent_at: i64) -> Tried {
     let (status, number) = (answer.status, answer.status.as_u16());
     let retry_after = answer.retry_after.as_ref().and_then(|value| retry_after(value, sent_at));
     match status {
@@ -171,39 +171,39 @@ fn request(target: &Target, delivery_request: DeliveryRequest) -> http::Result<R
         .body(Full::new(delivery_request.body))
 }
 
-async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Result<Answer, String>
+async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Result<ResponseHead, String>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let said = |error: hyper::Error| format!("no valid answer: {error}");
+    let failed = |error: hyper::Error| format!("no valid answer: {error}");
     let mut http = http1::Builder::new();
     http.max_buf_size(64 << 10).max_headers(100);
-    let (mut sender, connection) = http.handshake(TokioIo::new(stream)).await.map_err(said)?;
-    let answering = async {
-        let response = sender.send_request(request).await.map_err(said)?;
-        let answer = Answer::of(response.status(), response.headers());
+    let (mut sender, connection) = http.handshake(TokioIo::new(stream)).await.map_err(failed)?;
+    let responding = async {
+        let response = sender.send_request(request).await.map_err(failed)?;
+        let answer = ResponseHead::of(response.status(), response.headers());
         let mut body = response.into_body();
         let reading = async {
             let mut read = 0;
             while let Some(Ok(frame)) = body.frame().await {
                 read += frame.data_ref().map_or(0, Bytes::len);
-                if read > ANSWER_BYTES_MAX {
+                if read > RESPONSE_BYTES_MAX {
                     break;
                 }
             }
         };
         // The status counts even if the body is slow or incomplete.
-        tokio::time::timeout(ANSWER_BODY_WITHIN, reading).await.ok();
+        tokio::time::timeout(RESPONSE_BODY_TIMEOUT, reading).await.ok();
         Ok(answer)
     };
     // The connection is polled here and ends with this function, not in a background task.
     let mut connection = std::pin::pin!(connection);
-    let mut answering = std::pin::pin!(answering);
+    let mut responding = std::pin::pin!(responding);
     let mut is_open = true;
     loop {
         tokio::select! {
-            answered = &mut answering => return answered,
-            // `answering` returns the error of the connection.
+            responded = &mut responding => return responded,
+            // `responding` returns the error of the connection.
             _ = &mut connection, if is_open => is_open = false,
         }
     }
