@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use holdfast_core::actor::Actor;
 use holdfast_core::calendar::{
-    BlockStatus, RoomId, RoomReservationId, RoomReservationState, SlotStart, SlotStatus, lock, reservation, room, slot,
+    BlockStatus, RoomId, RoomReservationId, RoomReservationState, SlotStart, SlotStatus, reservation, room, slot,
 };
-use holdfast_core::hold::Status;
+use holdfast_core::hold::{self, Origin, Status};
 use holdfast_core::id::HoldId;
 use holdfast_core::time::Span;
 use holdfast_core::{Context, Timestamp};
@@ -44,10 +44,10 @@ impl View {
             view.slots.insert(id.start, (status_name(actual.status), actual.reservation));
         }
         for (id, _) in model.readable_locks(at.now) {
-            let lock = query(source, at, |rows, _| lock::find(rows, *id, Actor::Admin))?;
+            let lock = query(source, at, |rows, _| hold::find(rows, *id, Actor::Admin, Origin::Lock))?;
             // A lock of a candidate model may not exist in the store.
-            let status = match lock.map(|lock| lock.status(at.now)) {
-                Ok(Status::Confirmed { record }) => format!("confirmed as {record}"),
+            let status = match lock.map(|lock| (lock.status(at.now), lock.record())) {
+                Ok((Status::Confirmed, Some(record))) => format!("confirmed as {record}"),
                 Ok(other) => format!("{other:?}"),
                 Err(rejection) => format!("{rejection:?}"),
             };
@@ -78,10 +78,10 @@ impl View {
         for (id, lock) in model.readable_locks(now) {
             let status = match lock.end {
                 End::Confirmed(number) => format!("confirmed as {number}"),
-                End::Released => "Cancelled".into(),
-                End::Replaced => "Replaced".into(),
-                End::None if lock.is_live(now) => "Held".into(),
-                End::None => "Expired".into(),
+                End::Released => without_record("Cancelled"),
+                End::Replaced => without_record("Replaced"),
+                End::None if lock.is_live(now) => without_record("Held"),
+                End::None => without_record("Expired"),
             };
             view.locks.insert(*id, status);
         }
@@ -97,6 +97,10 @@ impl Model {
     pub fn readable_locks(&self, now: Timestamp) -> impl Iterator<Item = (&HoldId, &Lock)> {
         self.locks.iter().filter(move |(_, lock)| now < lock.created_at + READABLE_TIME)
     }
+}
+
+fn without_record(status: &str) -> String {
+    format!("({status}, None)")
 }
 
 fn days(now: Timestamp) -> (Date, Date) {

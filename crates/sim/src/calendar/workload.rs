@@ -3,13 +3,13 @@
 
 use holdfast_core::actor::Actor;
 use holdfast_core::calendar::block::{BlockSlots, UnblockSlots};
-use holdfast_core::calendar::confirm::ConfirmLock;
 use holdfast_core::calendar::generation::GenerateSlots;
-use holdfast_core::calendar::lock::{LockSlots, ReleaseLock};
+use holdfast_core::calendar::lock::LockSlots;
 use holdfast_core::calendar::reservation::CancelRoomReservation;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
 use holdfast_core::calendar::{
-    self, BlockStatus, LocalTime, OpenHours, RoomId, RoomReservationId, SlotStart, rebuild::SetOperatingHours,
+    self, BlockStatus, ConfirmLock, LocalTime, OpenHours, ReleaseLock, RoomId, RoomReservationId, SlotStart,
+    rebuild::SetOperatingHours,
 };
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::time::Span;
@@ -108,8 +108,8 @@ impl Workload {
                 let ttl = self.rng.random_bool(0.3).then(|| Span::from_secs(self.rng.random_range(1..=10)));
                 Call::Lock(LockSlots { random: self.rng.random(), room, user, slots: self.slots(now), ttl })
             }
-            45..66 => Call::Confirm(ConfirmLock { id: self.lock(model, now), actor }),
-            66..72 => Call::Release(ReleaseLock { id: self.lock(model, now), actor }),
+            45..66 => Call::Confirm(ConfirmLock::new(self.lock(model, now), actor)),
+            66..72 => Call::Release(ReleaseLock::new(self.lock(model, now), actor)),
             72..84 => {
                 let ids: Vec<RoomReservationId> = model.reservations.keys().copied().collect();
                 let unknown = RoomReservationId::new(1_000_000).expect("a number");

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdfast_core::command::Attempt;
-use holdfast_core::hold::Hold;
+use holdfast_core::hold::{self, Hold};
 use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::{IdempotencyRecord, IdempotencyRecordId};
 use holdfast_core::stay::availability::{Availability, availability};
-use holdfast_core::stay::{RoomType, RoomTypeId, StayDates, StayHold, StayReservation, StayReservationId};
+use holdfast_core::stay::{RoomType, RoomTypeId, StayDates, StayReservation, StayReservationId};
 use holdfast_core::{Context, Decision, Timestamp, WorkingSet};
 use jiff::ToSpan;
 use jiff::civil::Date;
@@ -90,7 +90,7 @@ impl Scope {
 pub struct View {
     pub room_types: BTreeMap<RoomTypeId, RoomType>,
     pub availability: Vec<Availability>,
-    pub holds: BTreeMap<HoldId, StayHold>,
+    pub holds: BTreeMap<HoldId, Hold>,
     pub reservations: BTreeMap<StayReservationId, StayReservation>,
     /// Records that have not expired; expired ones may be purged or not.
     pub idempotency_records: BTreeMap<IdempotencyRecordId, IdempotencyRecord>,
@@ -105,7 +105,7 @@ impl View {
     fn read(rows: &mut WorkingSet, at: &Context<'_>, scope: &Scope) -> Decision<Self> {
         // All rows are requested first, so that one read loads them.
         scope.reservation_ids().for_each(|id| rows.stay.reservations.request(&id));
-        scope.holds.iter().for_each(|id| rows.stay.holds.request(id));
+        scope.holds.iter().for_each(|id| rows.holds.request(id));
         scope.idempotency_records.iter().for_each(|id| rows.idempotency_records.request(id));
         let StayDates { check_in, check_out } = scope.dates;
         let availability: Vec<_> =
@@ -122,7 +122,7 @@ impl View {
         }
         for id in &scope.holds {
             // The number of attempts depends on the store.
-            let found = rows.stay.holds.get(id)?.cloned().map(|hold| Hold { attempts: Attempt::default(), ..hold });
+            let found = hold::get(rows, *id)?.map(|hold| Hold { attempt: Attempt::default(), ..hold });
             view.holds.extend(found.map(|hold| (*id, hold)));
         }
         for id in &scope.idempotency_records {

@@ -1,11 +1,14 @@
 //! Single calls: sensible, conflicting, invalid and repeated ones.
 
+use holdfast_core::hold::Hold;
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::idempotency::IdempotencyRecordId;
-use holdfast_core::stay::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold, PlaceStayHolds};
+use holdfast_core::stay::place::{PlaceStayHold, PlaceStayHolds};
 use holdfast_core::stay::reservation::CancelStayReservation;
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft, SetNightsClosed, TOTAL_QUANTITY_MAX};
-use holdfast_core::stay::{ClientHoldKey, DAYS_AHEAD_MAX, RoomTypeId, StayDates, StayHold, StayReservationId};
+use holdfast_core::stay::{
+    CancelStayHold, ClientHoldKey, ConfirmStayHold, DAYS_AHEAD_MAX, RoomTypeId, StayDates, StayItem, StayReservationId,
+};
 use holdfast_core::{Actor, Timestamp};
 use jiff::civil::Date;
 use rand::RngExt;
@@ -14,7 +17,7 @@ use uuid::Uuid;
 
 use super::Workload;
 use crate::stay::call::{Call, Key, Request, hold_id};
-use crate::stay::model::{Model, today};
+use crate::stay::model::{Model, is_live, stay, today};
 
 /// Maximum nights of a stay, and of closing; one more is rejected.
 const NIGHTS_MAX: i32 = 90;
@@ -81,11 +84,11 @@ impl Workload {
             }
             46..62 => {
                 let (id, actor) = self.plan_hold(model, now, batch);
-                (Request::Confirm(ConfirmStayHold { id, actor }), actor)
+                (Request::Confirm(ConfirmStayHold::new(id, actor)), actor)
             }
             62..76 => {
                 let (id, actor) = self.plan_hold(model, now, batch);
-                (Request::Cancel(CancelStayHold { id, actor }), actor)
+                (Request::Cancel(CancelStayHold::new(id, actor)), actor)
             }
             76..84 if !model.reservations().is_empty() => {
                 let (id, actor) = self.plan_reservation(model);
@@ -101,18 +104,19 @@ impl Workload {
         let (check_in, check_out) = self.plan_dates(model, room_type, now);
         let (random, user, client_key) = (self.rng.random(), self.user(), self.client_key());
         let place = PlaceStayHold { random, user, room_type, check_in, check_out, client_key };
-        let live: Vec<&StayHold> = model.holds().iter().filter(|hold| hold.is_live(now)).collect();
+        let live: Vec<&Hold> = model.holds().iter().filter(|hold| is_live(hold, now)).collect();
         let Some(other) = live.choose(&mut self.rng) else { return place };
-        let (room_type, StayDates { check_in, check_out }) = (other.room_type, other.dates);
+        let StayItem { room_type, dates: StayDates { check_in, check_out }, client_key } = *stay(other);
+        let client_key = client_key.expect("the workload places holds under a key");
         let on_same_dates = PlaceStayHold { room_type, check_in, check_out, ..place.clone() };
         match self.rng.random_range(0..100) {
             // Replaces the hold, under the same client key or another one.
             0..15 => PlaceStayHold { user: other.owner, ..on_same_dates },
-            15..22 => PlaceStayHold { user: other.owner, client_key: other.client_key, ..on_same_dates },
+            15..22 => PlaceStayHold { user: other.owner, client_key, ..on_same_dates },
             // Client key of another user on the same dates.
-            22..32 => PlaceStayHold { client_key: other.client_key, ..on_same_dates },
+            22..32 => PlaceStayHold { client_key, ..on_same_dates },
             // Client key of another hold on other dates.
-            32..36 => PlaceStayHold { client_key: other.client_key, ..place },
+            32..36 => PlaceStayHold { client_key, ..place },
             _ => place,
         }
     }
@@ -137,7 +141,7 @@ impl Workload {
     fn plan_hold(&mut self, model: &Model, now: Timestamp, batch: &[Call]) -> (HoldId, Actor) {
         let placed_now: Vec<(HoldId, UserId)> =
             batch.iter().flat_map(Call::places).map(|place| (hold_id(place, now), place.user)).collect();
-        let live = model.holds().iter().filter(|hold| hold.is_live(now));
+        let live = model.holds().iter().filter(|hold| is_live(hold, now));
         let live: Vec<(HoldId, UserId)> = live.map(|hold| (hold.id, hold.owner)).collect();
         let all: Vec<(HoldId, UserId)> = model.holds().iter().map(|hold| (hold.id, hold.owner)).collect();
         let first_choice = match self.rng.random_range(0..100) {
