@@ -33,6 +33,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0014_events_reservations.sql"),
     include_str!("../migrations/0015_coupon_currency.sql"),
     include_str!("../migrations/0016_installation.sql"),
+    include_str!("../migrations/0017_one_hold.sql"),
 ];
 
 /// Maximum size of files whose structure is checked at every start; larger ones are checked by `holdfast verify`.
