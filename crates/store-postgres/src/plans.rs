@@ -33,8 +33,6 @@ async fn fill(client: &Client) {
              INSERT INTO room_type_stock SELECT n, '2030-01-01', 10, 0, false FROM generate_series(1, {ROWS}) n;
              INSERT INTO stay_reservation SELECT n, gen_random_uuid(), n % 1000, 1 + n % 50, '2030-01-01', '2030-01-02',
                  1, 'KRW', now(), CASE WHEN n % 100 = 0 THEN now() END FROM generate_series(1, {ROWS}) n;
-             INSERT INTO stay_hold SELECT gen_random_uuid(), 1, 1, '2030-01-01', '2030-01-02', 'k', 1, 'KRW', now(),
-                 now(), 'HELD', NULL, NULL FROM generate_series(1, {ROWS}) n;
              INSERT INTO room SELECT n, 'room', 'UTC', 'KR', 'KRW', 60, 1, '', 0, true, NULL, NULL
                  FROM generate_series(1, {ROWS}) n;
              INSERT INTO operating_hours SELECT n, '', '', NULL, NULL, NULL FROM generate_series(1, {ROWS}) n;
@@ -47,8 +45,6 @@ async fn fill(client: &Client) {
                  false FROM generate_series(1, {ROWS}) n;
              INSERT INTO slot_generation_log SELECT n, n, '2030-01-01', 1, '2030-01-01', now()
                  FROM generate_series(1, {ROWS}) n;
-             INSERT INTO room_lock SELECT gen_random_uuid(), 1, now(), now(), 1, 1, 'KRW', 'RESERVE', 'HELD', NULL, NULL
-                 FROM generate_series(1, {ROWS}) n;
              INSERT INTO ticket_event SELECT n, 'KRW', 1, 'concert', NULL, NULL, 800, true, 10, false, 1
                  FROM generate_series(1, {ROWS}) n;
              INSERT INTO seat_plan SELECT n, 1 FROM generate_series(1, {ROWS}) n;
@@ -60,11 +56,8 @@ async fn fill(client: &Client) {
                  FROM generate_series(1, {ROWS}) n;
              INSERT INTO sold_seat SELECT n::bigint * 1000000 + 1, n FROM generate_series(1, {ROWS}) n;
              INSERT INTO event_buyer SELECT n, 1, 1 FROM generate_series(1, {ROWS}) n;
-             INSERT INTO seat_hold SELECT gen_random_uuid(), 1, now(), now(), 1, 1, 'KRW', 'HELD', NULL, NULL
-                 FROM generate_series(1, {ROWS}) n;
-             INSERT INTO seat_hold_seat SELECT id, 0, 1000001, 'A1', NULL, 1 FROM seat_hold;
              INSERT INTO idempotency_key SELECT 'c', n::text, '', '', now() FROM generate_series(1, {ROWS}) n;
-             INSERT INTO hold_decision SELECT gen_random_uuid(), 1, NULL, now() FROM generate_series(1, {ROWS}) n;
+             INSERT INTO hold_decision SELECT gen_random_uuid(), 1, true, now() FROM generate_series(1, {ROWS}) n;
              INSERT INTO outbox SELECT n, 't', NULL, now(), NULL, NULL FROM generate_series(1, {ROWS}) n;
              COMMIT"
         ))
@@ -93,7 +86,7 @@ async fn batch_statements_use_indexes() {
     drop(PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap());
     let client = connect(database.url(), Purpose::ByKey).await;
     fill(&client).await;
-    let all = [&crate::tier::statements()[..], shared::PURGES, &records::purges()].concat();
+    let all = [&crate::tier::statements()[..], shared::PURGES, &[records::PURGE_HOLDS]].concat();
     // A COPY has no plan. The installation is a table of one row.
     let has_plan = |sql: &&str| !CONTROL.contains(sql) && !sql.starts_with("COPY ") && *sql != shared::INSTALLATION;
     for sql in all.into_iter().filter(has_plan) {

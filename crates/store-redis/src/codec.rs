@@ -228,7 +228,7 @@ mod tests {
         for text in ["", "x", "0 5:1 5:1", "0 6:1 5:1", "0 5:0", "0 5", "-1"] {
             assert_eq!(Tally::decode(text.as_bytes()), None, "{text}");
         }
-        assert_eq!(StayHold::decode(b"HELD"), None);
+        assert_eq!(Hold::decode(b"HELD"), None);
         assert_eq!(IdempotencyRecord::decode(b"5 short"), None);
     }
 }

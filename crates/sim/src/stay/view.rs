@@ -105,7 +105,10 @@ impl View {
     fn read(rows: &mut WorkingSet, at: &Context<'_>, scope: &Scope) -> Decision<Self> {
         // All rows are requested first, so that one read loads them.
         scope.reservation_ids().for_each(|id| rows.stay.reservations.request(&id));
-        scope.holds.iter().for_each(|id| rows.holds.request(id));
+        for id in &scope.holds {
+            rows.holds.request(id);
+            rows.confirmed_holds.request(id);
+        }
         scope.idempotency_records.iter().for_each(|id| rows.idempotency_records.request(id));
         let StayDates { check_in, check_out } = scope.dates;
         let availability: Vec<_> =
