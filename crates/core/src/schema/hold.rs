@@ -7,7 +7,7 @@ use crate::calendar::{LockedSlot, SlotStart, SlotsItem};
 use crate::command::Attempt;
 use crate::hold::{Extras, Hold, HoldState, Item, Line, LineState, Origin};
 use crate::id::{HoldId, UserId};
-use crate::schema::list::List;
+use crate::schema::list::{Filter, List};
 use crate::schema::record::Record;
 use crate::schema::table::{TableSchema, big, bytes, int, moment, text, uuid};
 use crate::schema::value::{ToValue as _, Value, ValueReader, Values};
@@ -151,9 +151,9 @@ impl Record for LastHold {
     fn show(_key: &UserId, _row: &Self, _audit: &mut Audit) {}
 }
 
-/// Lists holds in order of their ids.
-pub fn holds(after: Option<&HoldId>, limit: usize) -> List {
-    List::of::<Hold>(after, limit)
+/// Lists holds on carts in order of their ids.
+pub fn carts(after: Option<&HoldId>, limit: usize) -> List {
+    List::of::<Hold>(after, limit).filter(Filter::Is("origin", origin_name(Origin::Cart).into()))
 }
 
 fn origin_name(origin: Origin) -> &'static str {
