@@ -27,7 +27,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     caller.must_be_admin(app.auth())?;
     let body: NewWebhookBody = request.json()?;
     let target = Target::parse(&body.url).map_err(|fault| Problem::invalid("url", &fault))?;
-    let types = EventTypes::new(body.types, DURABLE_TYPES, EPHEMERAL_TYPES)?;
+    let types = EventTypes::new(body.types, &DURABLE_TYPES, &EPHEMERAL_TYPES)?;
     let secret = secret(&app, body.secret.as_deref())?;
     if target.is_known_to_be_refused(app.webhook_addresses()).await {
         return Err(Problem::invalid("url", &Fault::PrivateAddress));
