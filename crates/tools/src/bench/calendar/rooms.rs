@@ -13,7 +13,7 @@ use holdfast_engine::{Answer, Engine, EngineSettings, NoSink, Refused, Store};
 use tokio::task::JoinSet;
 
 use super::requests;
-use crate::bench::child;
+use crate::bench::server_process;
 
 /// Days created by `make`; with today, sixty.
 pub(super) const DAYS_AHEAD: u32 = 59;
