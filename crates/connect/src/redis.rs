@@ -109,7 +109,7 @@ impl ReconnectingClient {
     }
 
     /// Sends a command once. Drops a lost connection, unless a newer one has replaced it.
-    pub async fn ask<T>(
+    pub async fn execute<T>(
         &self,
         open: &mut OpenConnection,
         command: impl AsyncFnOnce(&mut MultiplexedConnection) -> Result<T, RedisError>,

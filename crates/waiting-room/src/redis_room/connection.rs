@@ -38,7 +38,8 @@ impl Connection {
     pub(super) async fn ping(&self) -> Result<(), Error> {
         let mut open = self.client.open().await.map_err(|error| self.unavailable(&error))?;
         let ping = redis::cmd("PING");
-        let result = self.client.ask(&mut open, async |connection| ping.query_async::<String>(connection).await).await;
+        let result =
+            self.client.execute(&mut open, async |connection| ping.query_async::<String>(connection).await).await;
         result.map(|_| ()).map_err(|error| self.unavailable(&error))
     }
 
@@ -58,6 +59,6 @@ impl Connection {
 
     async fn invoke_once(&self, call: &ScriptInvocation<'_>) -> Result<Vec<Vec<u8>>, RedisError> {
         let mut open = self.client.open().await?;
-        self.client.ask(&mut open, async |connection| call.invoke_async(connection).await).await
+        self.client.execute(&mut open, async |connection| call.invoke_async(connection).await).await
     }
 }
