@@ -324,13 +324,13 @@ mod tests {
     use super::ErrorCode;
 
     #[test]
-    fn codes_parse() {
+    fn every_code_parses() {
         assert!(ErrorCode::ALL.iter().all(|code| ErrorCode::parse(code.as_str()) == Some(*code)));
         assert_eq!(ErrorCode::parse("ROOM"), None);
     }
 
     #[test]
-    fn titles_are_words() {
+    fn title_is_code_in_words() {
         assert_eq!(ErrorCode::RoomNotAvailable.title(), "Room not available");
     }
 }

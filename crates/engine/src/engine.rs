@@ -12,12 +12,12 @@ use crate::batch::{Decided, Meters, Runner};
 use crate::panics::{self, Panic};
 use crate::queue::{COMMAND_WEIGHT_MAX, FlowId, Queue};
 use crate::sink::EventSink;
-use crate::store::{COMMIT_WITHIN, Store};
+use crate::store::{COMMIT_TIMEOUT, Store};
 use crate::task::{Answer, CommandTask, Once, Ownership, Refused};
 
 /// Maximum time of a command after it was taken from the queue. Then its caller is answered that the outcome is
 /// unknown.
-const COMMIT_WAIT_MAX: Duration = COMMIT_WITHIN.saturating_add(Duration::from_millis(500));
+const COMMIT_WAIT_MAX: Duration = COMMIT_TIMEOUT.saturating_add(Duration::from_millis(500));
 /// Number of concurrent batches where rows lie in two stores: one uses each store.
 const SPLIT_LANES: usize = 2;
 /// Maximum number of committed batches that are not durable yet. It keeps the disk busy, and bounds unknown outcomes.

@@ -37,9 +37,9 @@ impl Default for Keep {
 /// Maximum number of rows deleted at once, so that a purge does not delay batches.
 pub const PURGE_ROWS_MAX: usize = 1_000;
 /// Time after which the outcome of a commit is unknown.
-pub const COMMIT_WITHIN: Duration = Duration::from_secs(3);
+pub const COMMIT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum time of a list query.
-pub const LIST_WITHIN: Duration = Duration::from_secs(4);
+pub const LIST_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Error of a store operation.
 #[derive(Clone, Debug, thiserror::Error)]

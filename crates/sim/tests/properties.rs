@@ -267,7 +267,7 @@ proptest! {
 
 /// Guards against actions that are all rejected, which would prove nothing.
 #[test]
-fn most_sessions_make_reservations() {
+fn most_histories_confirm_reservations() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();

@@ -43,7 +43,7 @@ use crate::time::Span;
 pub use block::BlockStatus;
 pub use generation::{Generation, GenerationId};
 pub use holiday::{Country, Holiday, HolidayId, HolidaysOf};
-pub use hours::{Exception, OpenHours, OperatingHours};
+pub use hours::{Exception, OpenInterval, OperatingHours};
 pub use local_time::{DayRange, LocalTime, SlotStart, Weekdays};
 pub use line::{ConfirmLock, LiveLock, LockedSlot, ReleaseLock, SlotsItem};
 pub use reservation::{ReservedSlot, RoomReservation, RoomReservationId, RoomReservationState};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::audit::Audit;
 use crate::calendar::hours::Rebuild;
 use crate::calendar::{
-    Country, Exception, Generation, GenerationId, Holiday, HolidayId, LocalTime, OpenHours, OperatingHours,
+    Country, Exception, Generation, GenerationId, Holiday, HolidayId, LocalTime, OpenInterval, OperatingHours,
     Peak, ReservedSlot, Room, RoomId, RoomReservation, RoomReservationId,
     RoomReservationState, Slot, SlotId, SlotStart, SlotState, Weekdays,
 };
@@ -337,13 +337,13 @@ fn take_start(values: &mut ValueReader<'_>) -> Option<SlotStart> {
 }
 
 /// Formats as `09:00-12:00,13:00-24:00`.
-fn write_hours(hours: &[OpenHours]) -> String {
+fn write_hours(hours: &[OpenInterval]) -> String {
     let child_rows: Vec<String> = hours.iter().map(|hours| format!("{}-{}", hours.from, hours.to)).collect();
     child_rows.join(",")
 }
 
-fn read_hours(text: &str) -> Option<Arc<[OpenHours]>> {
-    let child_rows = |text: &str| read_times(text).map(|(from, to)| OpenHours { from, to });
+fn read_hours(text: &str) -> Option<Arc<[OpenInterval]>> {
+    let child_rows = |text: &str| read_times(text).map(|(from, to)| OpenInterval { from, to });
     entries(text, ',').map(child_rows).collect()
 }
 

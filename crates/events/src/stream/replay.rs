@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::Context;
-use crate::stream::PublishedBooking;
+use crate::stream::PublishedEvent;
 use crate::wire::event::is_public;
 
 /// Events per page. Pages end at multiples of it, so that replays from different events share later pages.
@@ -137,7 +137,7 @@ impl Page {
         let up_to = records().last().map_or(until, |last| until.max(last.id)).min(end);
         let (mut entries, mut bytes) = (Vec::new(), Vec::new());
         for record in records().filter(|record| is_public(&record.event_type)) {
-            let published = PublishedBooking::of(record, source);
+            let published = PublishedEvent::of(record, source);
             bytes.extend_from_slice(&published.frame);
             entries.push(Entry {
                 id: record.id,

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn part_and_whole_records_are_parsed() {
+    fn records_of_batches_are_parsed() {
         assert_eq!(read_record(&record(3, b"1,2,3"), 9), Some((3, &b"1,2,3"[..])));
         let whole = [&200_u16.to_le_bytes()[..], b"{\"results\":[1,2]}"].concat();
         assert_eq!(read_record(&whole, 2), Some((2, &b"1,2"[..])));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_distinct_keys() {
+    fn batch_parts_have_distinct_keys() {
         let id = IdempotencyRecordId { caller: "user:1".into(), key: "k".into() };
         assert_eq!(part_id(&id, 0), id);
         assert_ne!(part_id(&id, 512).key, "k512");

@@ -210,7 +210,7 @@ fn view(
     let status = match failed_publication {
         Some(failed_publication) if failed_publication.failed => OutboxStatus::Failed,
         None if is_published => OutboxStatus::Sent,
-        Some(_) | None if app.in_flight().has(record.id) => OutboxStatus::Processing,
+        Some(_) | None if app.in_flight().contains(record.id) => OutboxStatus::Processing,
         Some(_) | None => OutboxStatus::Pending,
     };
     OutboxView {

@@ -8,7 +8,7 @@ use holdfast_api::webhook::{NewSecretBody, NewWebhookBody, WebhookView};
 use holdfast_core::webhook::subscription::{self, CreateWebhook, DeleteWebhook, EnableWebhook, RotateSecret};
 use holdfast_core::webhook::{EventTypes, Webhook, WebhookId};
 use holdfast_core::{Fault, Timestamp};
-use holdfast_events::webhooks::signature::{BYTES_MAX, BYTES_MIN, SigningSecret};
+use holdfast_events::webhooks::signature::{SECRET_BYTES_MAX, SECRET_BYTES_MIN, SigningSecret};
 use holdfast_events::webhooks::target::Target;
 use holdfast_events::wire::event::{DURABLE_TYPES, EPHEMERAL_TYPES};
 use http::StatusCode;
@@ -136,7 +136,7 @@ fn secret(app: &App, chosen: Option<&str>) -> Result<String, Problem> {
         Some(text) => SigningSecret::parse(text),
         None => SigningSecret::new(&app.ids().secret()),
     };
-    let not_one = Fault::NotASecret { min: BYTES_MIN, max: BYTES_MAX };
+    let not_one = Fault::NotASecret { min: SECRET_BYTES_MIN, max: SECRET_BYTES_MAX };
     Ok(secret.ok_or_else(|| Problem::invalid("secret", &not_one))?.reveal())
 }
 

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::auth::{SECRET, caller};
-use crate::support::{Answer, TestApp, code, day, fresh_key, new_hold, refused, with_app, with_settings};
+use crate::support::{RawResponse, TestApp, code, day, fresh_key, new_hold, refused, with_app, with_settings};
 use crate::tickets::open_event;
 
 /// More than one command's share of a batch.
@@ -25,15 +25,15 @@ pub(crate) fn body_of(lines: &[NewHold]) -> String {
     json!({ "holds": lines }).to_string()
 }
 
-pub(crate) async fn send_batch(app: &TestApp, key: &str, body: &str) -> Answer {
+pub(crate) async fn send_batch(app: &TestApp, key: &str, body: &str) -> RawResponse {
     app.send("POST", "/v1/holds:batch", &[("idempotency-key", key), ("accept-language", "en")], body).await
 }
 
-pub(crate) fn results(answer: &Answer) -> &Vec<Value> {
+pub(crate) fn results(answer: &RawResponse) -> &Vec<Value> {
     answer.json["results"].as_array().unwrap_or_else(|| panic!("results are missing: {}", answer.text))
 }
 
-pub(crate) fn is_replayed(answer: &Answer) -> bool {
+pub(crate) fn is_replayed(answer: &RawResponse) -> bool {
     answer.header("idempotent-replayed") == Some("true")
 }
 
@@ -122,7 +122,7 @@ async fn batch_with_key_is_replayed_whole(profile: Profile) {
         let body = body_of(&[lines(&gone, 1..600), lines(&room_type, 600..LINES + 1)].concat());
         let (first, second) = (send_batch(app, "once", &body).await, send_batch(app, "once", &body).await);
         assert_eq!((first.status, is_replayed(&first)), (200, false));
-        let placed = |answer: &Answer| results(answer).iter().filter(|line| line["status"] == "HELD").count();
+        let placed = |answer: &RawResponse| results(answer).iter().filter(|line| line["status"] == "HELD").count();
         assert_eq!((results(&first).len(), placed(&first)), (LINES as usize, 100));
         assert_eq!((second.status, is_replayed(&second), &second.text), (200, true, &first.text));
         let night = &app.admin().availability(room_type.id, day(1), day(2)).await.unwrap().nights[0];

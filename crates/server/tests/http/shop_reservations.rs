@@ -10,7 +10,7 @@ use crate::support::{TestApp, code, problem, refused, with_app, with_settings};
 
 const LIFE: Span = Span::from_secs(30 * 60);
 
-async fn reserve(app: &TestApp, user: u64) -> crate::support::Answer {
+async fn reserve(app: &TestApp, user: u64) -> crate::support::RawResponse {
     send(app, "POST", "/api/order/reserve", &json!({"userId": user})).await
 }
 
@@ -233,9 +233,9 @@ async fn reservation_ttl_is_a_setting(profile: Profile) {
     .await;
 }
 
-profiles!(paid_pieces_are_counted_once);
-/// Fault of the seed: it counts paid pieces twice, because the stock has been reduced already.
-async fn paid_pieces_are_counted_once(profile: Profile) {
+profiles!(paid_units_are_counted_once);
+/// Units must not be subtracted twice: paying has reduced the stock already.
+async fn paid_units_are_counted_once(profile: Profile) {
     with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let (first, second) = (buyer(app, 100_000).await, buyer(app, 100_000).await);
@@ -248,7 +248,7 @@ async fn paid_pieces_are_counted_once(profile: Profile) {
 }
 
 profiles!(expired_reservation_blocks_no_buyer);
-/// Fault of the seed: an expired reservation counts until a cleaning job runs.
+/// An expired reservation must not count until a job deletes it.
 async fn expired_reservation_blocks_no_buyer(profile: Profile) {
     with_app(profile, async |app| {
         let option = option(app, 1_000, 3).await;
@@ -262,7 +262,7 @@ async fn expired_reservation_blocks_no_buyer(profile: Profile) {
 }
 
 profiles!(paid_customer_can_reserve_at_once);
-/// Fault of the seed: a paid reservation counts as live until its thirty minutes are over.
+/// A paid reservation must not count as live until its TTL of thirty minutes is over.
 async fn paid_customer_can_reserve_at_once(profile: Profile) {
     with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
@@ -276,7 +276,7 @@ async fn paid_customer_can_reserve_at_once(profile: Profile) {
 }
 
 profiles!(reservation_outlives_ten_minutes);
-/// Fault of the seed: its example lives for ten minutes, its text says thirty.
+/// The TTL is thirty minutes, not the ten of a hold.
 async fn reservation_outlives_ten_minutes(profile: Profile) {
     with_app(profile, async |app| {
         let option = option(app, 1_000, 1).await;

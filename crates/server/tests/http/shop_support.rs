@@ -5,7 +5,7 @@ use std::ops::Deref;
 use holdfast_client::{Client, NewProduct, NewProductOption, Order, Payment, ProductOption, ProductOptionChange};
 use serde_json::Value;
 
-use crate::support::{Answer, TestApp};
+use crate::support::{RawResponse, TestApp};
 
 /// Client of a user with an account.
 pub(crate) struct Buyer {
@@ -81,7 +81,7 @@ impl Buyer {
 }
 
 /// Sends JSON unchanged.
-pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> Answer {
+pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> RawResponse {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     app.send(method, path, &[("content-type", "application/json")], &body).await
 }

@@ -9,7 +9,7 @@ use holdfast_core::calendar::lock::{LockSlots, ReleaseLock};
 use holdfast_core::calendar::reservation::CancelRoomReservation;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
 use holdfast_core::calendar::{
-    self, BlockStatus, LocalTime, OpenHours, RoomId, RoomReservationId, SlotStart, rebuild::SetOperatingHours,
+    self, BlockStatus, LocalTime, OpenInterval, RoomId, RoomReservationId, SlotStart, rebuild::SetOperatingHours,
 };
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::time::Span;
@@ -64,7 +64,7 @@ impl Workload {
 
     pub fn hours(&self, room: RoomId) -> SetOperatingHours {
         let time = |hour: u16| LocalTime::from_minutes(hour * 60).expect("an hour of a day");
-        let open = OpenHours { from: time(HOURS[0]), to: time(HOURS[HOURS.len() - 1] + 1) };
+        let open = OpenInterval { from: time(HOURS[0]), to: time(HOURS[HOURS.len() - 1] + 1) };
         SetOperatingHours { room, weekly: std::array::from_fn(|_| vec![open]), exceptions: Vec::new() }
     }
 

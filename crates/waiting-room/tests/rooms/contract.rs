@@ -32,7 +32,7 @@ async fn join_while_inside_keeps_entry() {
 }
 
 #[tokio::test]
-async fn call_without_place_is_rejected() {
+async fn call_without_position_is_rejected() {
     for kind in Kind::ALL {
         let fixture = RoomFixture::new(kind, 1).await;
         assert_eq!(fixture.poll(1).await, None, "{kind:?}");
@@ -312,7 +312,7 @@ async fn admission_rate_covers_last_minute() {
 }
 
 #[tokio::test]
-async fn obedient_poller_keeps_place() {
+async fn poller_at_given_interval_keeps_place() {
     let timings = Timings { ready_ttl: Span::from_secs(7), waiter_ttl: Span::from_secs(11), ..Timings::default() };
     for kind in [Kind::Pure, Kind::Redis] {
         let fixture = RoomFixture::with(kind, 2, timings).await;
