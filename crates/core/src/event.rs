@@ -46,24 +46,24 @@ pub enum Event {
 
 impl Event {
     /// Returns the user whom the event concerns; `None` for events about resources of the operator.
-    pub fn owner(&self) -> Option<UserId> {
+    pub fn owner(&self) -> Option<&UserId> {
         match self {
             Self::StayHoldPlaced(hold) | Self::StayHoldCancelled(hold) | Self::StayHoldReplaced(hold) => {
-                Some(hold.owner)
+                Some(&hold.owner)
             }
             Self::StayReservationConfirmed(reservation) | Self::StayReservationCancelled(reservation) => {
-                Some(reservation.user)
+                Some(&reservation.user)
             }
-            Self::OrderReserved(hold) | Self::OrderReleased(hold) => Some(hold.owner),
-            Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(order.user),
-            Self::RoomSlotsLocked(lock) | Self::RoomSlotsReleased(lock) => Some(lock.owner),
-            Self::RoomSlotsReserved(reservation) | Self::RoomSlotsCancelled(reservation) => Some(reservation.user),
+            Self::OrderReserved(hold) | Self::OrderReleased(hold) => Some(&hold.owner),
+            Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(&order.user),
+            Self::RoomSlotsLocked(lock) | Self::RoomSlotsReleased(lock) => Some(&lock.owner),
+            Self::RoomSlotsReserved(reservation) | Self::RoomSlotsCancelled(reservation) => Some(&reservation.user),
             Self::RoomSlotsBlocked { .. } => None,
-            Self::SeatsHeld(hold) | Self::SeatsReleased(hold) => Some(hold.owner),
-            Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(reservation.user),
-            Self::QueueAdmitted(admission) => Some(admission.user),
+            Self::SeatsHeld(hold) | Self::SeatsReleased(hold) => Some(&hold.owner),
+            Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(&reservation.user),
+            Self::QueueAdmitted(admission) => Some(&admission.user),
             Self::Tee(message) => message.owner(),
-            Self::BookingPublished(event) => Some(event.user),
+            Self::BookingPublished(event) => Some(&event.user),
         }
     }
 

@@ -187,9 +187,9 @@ pub fn held(rows: &mut WorkingSet, unit: Unit, now: Timestamp) -> Decision<u32> 
 }
 
 /// Rejects a user who has reached the maximum number of live holds of a kind, and every user while holds are suspended.
-pub fn check_hold_limit(rows: &mut WorkingSet, at: &Context<'_>, kind: Kind, user: UserId) -> Decision<()> {
+pub fn check_hold_limit(rows: &mut WorkingSet, at: &Context<'_>, kind: Kind, user: &UserId) -> Decision<()> {
     check_suspended(rows, at)?;
-    let live = rows.holders.get(&Holder { kind, user })?.map_or(0, |tally| tally.live(at.now));
+    let live = rows.holders.get(&Holder { kind, user: user.clone() })?.map_or(0, |tally| tally.live(at.now));
     let max = at.limits.holds_per_user_max;
     if live < max { Ok(()) } else { Err(Rejection::TooManyHolds { max }.into()) }
 }
@@ -203,8 +203,8 @@ pub fn check_suspended(rows: &WorkingSet, at: &Context<'_>) -> Result<(), Reject
 }
 
 /// Requests the counts that [`count`] and [`uncount`] change.
-pub fn request_counts<C: Claim>(rows: &mut WorkingSet, owner: UserId, claim: &C) {
-    rows.holders.request(&Holder { kind: C::KIND, user: owner });
+pub fn request_counts<C: Claim>(rows: &mut WorkingSet, owner: &UserId, claim: &C) {
+    rows.holders.request(&Holder { kind: C::KIND, user: owner.clone() });
     for (unit, _) in claim.lines() {
         rows.held.request(&unit);
     }
@@ -243,7 +243,7 @@ pub fn revert_prepare<C: Claim>(rows: &mut WorkingSet, prepared: &Hold<C>, now: 
 
 fn count_hold<C: Claim>(rows: &mut WorkingSet, hold: &Hold<C>, now: Timestamp, sign: i64) -> Decision<()> {
     count_units(rows, hold, now, sign)?;
-    let holder = Holder { kind: C::KIND, user: hold.owner };
+    let holder = Holder { kind: C::KIND, user: hold.owner.clone() };
     rows.holders.count(&holder, Count { quantity: sign, ends_at: Some(hold.expires_at), now })?;
     Ok(())
 }

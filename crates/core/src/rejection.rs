@@ -71,6 +71,7 @@ pub enum CalendarRejection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShopRejection {
     UserNotFound,
+    UserAlreadyExists,
     ProductNotFound,
     ProductOptionNotFound,
     StockInUse { in_use: u32 },
@@ -163,6 +164,7 @@ pub enum Fault {
     },
     UnknownValue,
     NotUuidOrUlid,
+    NotAUser,
     EmptyRange,
     InThePast,
     TooFarAhead {

@@ -60,7 +60,7 @@ pub fn availability(
     rows: &mut WorkingSet,
     at: &Context<'_>,
     room: RoomId,
-    user: Option<UserId>,
+    user: Option<&UserId>,
     starts: &[SlotStart],
 ) -> Decision<Availability> {
     let starts = check_starts(starts, LOCK_SLOTS_MAX)?;
@@ -123,11 +123,11 @@ fn request_locks(rows: &mut WorkingSet, at: &Context<'_>, ids: &[SlotId]) -> Dec
     Ok(())
 }
 
-fn free_status(rows: &mut WorkingSet, locked_by: LockedBy, user: Option<UserId>) -> Decision<AskedStatus> {
+fn free_status(rows: &mut WorkingSet, locked_by: LockedBy, user: Option<&UserId>) -> Decision<AskedStatus> {
     Ok(match (locked_by, user) {
         (LockedBy::None, _) => AskedStatus::Available,
         (LockedBy::Lock(lock), Some(user)) => match rows.calendar.locks.get(&lock)? {
-            Some(lock) if lock.owner == user => AskedStatus::LockedByCaller,
+            Some(lock) if lock.owner == *user => AskedStatus::LockedByCaller,
             Some(_) | None => AskedStatus::Locked,
         },
         (LockedBy::Lock(_) | LockedBy::Prepared, _) => AskedStatus::Locked,

@@ -12,7 +12,7 @@ use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_start
 use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
 use crate::hold::{self, AttemptId};
-use crate::id::{HoldId, ID_MAX, UserId};
+use crate::id::{HoldId, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
 use crate::unit::{Holder, Kind};
 use crate::working_set::WorkingSet;
@@ -61,7 +61,7 @@ impl TwoPhase for BlockSlots {
     type Prepared = AttemptId;
 
     fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
-        rows.holders.request(&Holder { kind: Kind::Room, user: system_user() });
+        rows.holders.request(&Holder { kind: Kind::Room, user: UserId::SYSTEM });
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;
         let line = |(id, slot): &(SlotId, Slot)| LockedSlot { start: id.start, minutes: slot.minutes, price: 0 };
         let claim = RoomClaim {
@@ -72,7 +72,7 @@ impl TwoPhase for BlockSlots {
             purpose: Purpose::Block,
         };
         let id = HoldId::new(at.now, self.random);
-        let lock = insert_lock(rows, id, system_user(), at.end_after(at.limits.calendar.lock_ttl), claim, at.now)?;
+        let lock = insert_lock(rows, id, UserId::SYSTEM, at.end_after(at.limits.calendar.lock_ttl), claim, at.now)?;
         let prepared = hold::prepare(rows, &lock, at.now)?;
         let attempt = prepared.attempt();
         rows.calendar.locks.put(lock.id, prepared);
@@ -170,11 +170,6 @@ impl Command for UnblockSlots {
     fn weight(&self) -> usize {
         1 + self.slots.len().min(BLOCK_SLOTS_MAX) / 8
     }
-}
-
-/// Owner of locks that block slots. They never outlast their command.
-fn system_user() -> UserId {
-    UserId::new(ID_MAX).expect("the largest id is valid")
 }
 
 fn ids(room: RoomId, starts: &[SlotStart]) -> Result<Vec<SlotId>, Rejection> {

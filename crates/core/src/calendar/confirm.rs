@@ -26,7 +26,7 @@ impl Command for ConfirmLock {
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomReservation> {
         rows.ids.request(&Sequence::RoomReservation);
-        let lock = find_open(rows, self.id, self.actor, at.now)?;
+        let lock = find_open(rows, self.id, &self.actor, at.now)?;
         request_slots(rows, &lock);
         let reservation = reserve(rows, &lock, at.now)?;
         end(rows, &lock, HoldState::Confirmed { record: reservation.id.get() }, at.now)?;
@@ -38,7 +38,7 @@ impl TwoPhase for ConfirmLock {
     type Prepared = AttemptId;
 
     fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
-        let lock = find_open(rows, self.id, self.actor, at.now)?;
+        let lock = find_open(rows, self.id, &self.actor, at.now)?;
         let prepared = hold::prepare(rows, &lock, at.now)?;
         let attempt = prepared.attempt();
         rows.calendar.locks.put(lock.id, prepared);
@@ -94,7 +94,7 @@ fn reserve(rows: &mut WorkingSet, lock: &RoomLock, now: Timestamp) -> Decision<R
         id: RoomReservationId::new(number).expect("sequence numbers are valid ids"),
         lock: lock.id,
         room: lock.room,
-        user: lock.owner,
+        user: lock.owner.clone(),
         slots: lock.slots.iter().map(ReservedSlot::from).collect(),
         total: lock.total,
         currency: lock.currency,

@@ -102,7 +102,7 @@ impl Command for LockSlots {
         let room = room::find(rows, self.room)?;
         let id = HoldId::new(at.now, self.random);
         let replaced = self.replace_own(rows, &ids, id, at.now)?;
-        hold::check_hold_limit(rows, at, Kind::Room, self.user)?;
+        hold::check_hold_limit(rows, at, Kind::Room, &self.user)?;
         let mut slots = Vec::with_capacity(ids.len());
         for id in ids {
             slots.push(lockable(rows, &room, id, replaced.contains(&id), at.now)?);
@@ -114,7 +114,7 @@ impl Command for LockSlots {
             currency: room.currency,
             purpose: Purpose::Reserve,
         };
-        let lock = insert_lock(rows, id, self.user, expires_at, claim, at.now)?;
+        let lock = insert_lock(rows, id, self.user.clone(), expires_at, claim, at.now)?;
         rows.emit(Event::RoomSlotsLocked(lock.clone()));
         Ok(lock)
     }
@@ -127,8 +127,8 @@ impl Command for LockSlots {
         1 + self.slots.len().min(LOCK_SLOTS_MAX) / 8
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -152,7 +152,7 @@ impl LockSlots {
 
     fn request_rows(&self, rows: &mut WorkingSet, ids: &[SlotId]) {
         rows.calendar.rooms.request(&self.room);
-        rows.holders.request(&Holder { kind: Kind::Room, user: self.user });
+        rows.holders.request(&Holder { kind: Kind::Room, user: self.user.clone() });
         for id in ids {
             slot::request_rows(rows, *id);
         }
@@ -251,7 +251,7 @@ impl Command for ReleaseLock {
     type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
-        let lock = find_open(rows, self.id, self.actor, at.now)?;
+        let lock = find_open(rows, self.id, &self.actor, at.now)?;
         end(rows, &lock, HoldState::Cancelled, at.now)?;
         rows.emit(Event::RoomSlotsReleased(Hold { state: HoldState::Cancelled, ..lock }));
         Ok(())
@@ -259,16 +259,16 @@ impl Command for ReleaseLock {
 }
 
 /// Returns the lock to its owner or an operator.
-pub fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<RoomLock> {
+pub fn find(rows: &mut WorkingSet, id: HoldId, actor: &Actor) -> Decision<RoomLock> {
     let lock = rows.calendar.locks.get(&id)?.cloned().ok_or(CalendarRejection::LockNotFound)?;
-    actor.must_own(lock.owner)?;
+    actor.must_own(&lock.owner)?;
     Ok(lock)
 }
 
 /// Counts of a live lock, and its entries by slot.
 impl Indexed for RoomLock {
     fn request_indexes(rows: &mut WorkingSet, lock: &Self) {
-        hold::request_counts(rows, lock.owner, &lock.claim);
+        hold::request_counts(rows, &lock.owner, &lock.claim);
         lock.ids().for_each(|id| rows.calendar.by_slot.request(&id));
     }
 
@@ -294,7 +294,7 @@ pub(super) fn end(rows: &mut WorkingSet, lock: &RoomLock, state: HoldState, now:
 }
 
 /// Returns the lock for a change, to its owner or an operator. An unknown lock is rejected as not locked.
-pub(super) fn find_for_change(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<RoomLock> {
+pub(super) fn find_for_change(rows: &mut WorkingSet, id: HoldId, actor: &Actor) -> Decision<RoomLock> {
     match find(rows, id, actor) {
         Err(Stop::Rejected(Rejection::Calendar(CalendarRejection::LockNotFound))) => {
             Err(CalendarRejection::SlotNotLocked { reservation: None }.into())
@@ -304,7 +304,7 @@ pub(super) fn find_for_change(rows: &mut WorkingSet, id: HoldId, actor: Actor) -
 }
 
 /// Returns the lock if `actor` can still confirm or release it, and requests its index entries.
-pub(super) fn find_open(rows: &mut WorkingSet, id: HoldId, actor: Actor, now: Timestamp) -> Decision<RoomLock> {
+pub(super) fn find_open(rows: &mut WorkingSet, id: HoldId, actor: &Actor, now: Timestamp) -> Decision<RoomLock> {
     let lock = find_for_change(rows, id, actor)?;
     let reservation = match (lock.status(now), lock.purpose) {
         (Status::Held, _) => {

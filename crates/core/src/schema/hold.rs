@@ -12,7 +12,7 @@ pub(crate) const KEY: &[Column] = &[uuid("id")];
 /// Columns that change during the life of a hold.
 pub(crate) const STATE: &[Column] = &[text("state"), big("record_id"), uuid("replaced_by")];
 /// Columns that never change.
-pub(crate) const OWNER: [Column; 3] = [big("user_id"), moment("created_at"), moment("expires_at")];
+pub(crate) const OWNER: [Column; 3] = [text("user_id"), moment("created_at"), moment("expires_at")];
 
 pub(crate) fn put_owner<'a, C>(hold: &'a Hold<C>, values: &mut Values<'a>) {
     values.add(&hold.owner).add(&hold.created_at).add(&hold.expires_at);

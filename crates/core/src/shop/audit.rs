@@ -76,7 +76,7 @@ impl ShopAudit {
 
     pub fn user(&mut self, account: &UserAccount) {
         self.records += 1;
-        self.accounts.entry(account.id).or_default().row = Some((account.balance, account.charged));
+        self.accounts.entry(account.id.clone()).or_default().row = Some((account.balance, account.charged));
     }
 
     pub fn option(&mut self, option: &ProductOption) {
@@ -89,9 +89,9 @@ impl ShopAudit {
         self.goods.entry(id).or_default().row = Some(inventory);
     }
 
-    pub fn cart_item(&mut self, id: CartItemId) {
+    pub fn cart_item(&mut self, id: &CartItemId) {
         self.records += 1;
-        self.accounts.entry(id.user).or_default().cart_lines += 1;
+        self.accounts.entry(id.user.clone()).or_default().cart_lines += 1;
         self.goods.entry(id.option).or_default();
     }
 
@@ -115,7 +115,7 @@ impl ShopAudit {
                 for line in hold.lines.iter() {
                     self.goods.entry(line.option).or_default().held += u64::from(line.quantity);
                 }
-                if let Some(other) = self.accounts.entry(hold.owner).or_default().live_hold.replace(hold.id) {
+                if let Some(other) = self.accounts.entry(hold.owner.clone()).or_default().live_hold.replace(hold.id) {
                     self.findings.push(format!("hold {}: live at the same time as {other} of the same user", hold.id));
                 }
             }
@@ -141,14 +141,15 @@ impl ShopAudit {
     pub fn order(&mut self, order: &Order) {
         self.records += 1;
         let is_paid = order.state == OrderState::Paid;
-        let account = self.accounts.entry(order.user).or_default();
+        let account = self.accounts.entry(order.user.clone()).or_default();
         if is_paid {
             account.paid += order.paid;
             for item in order.items.iter() {
                 self.goods.entry(item.option).or_default().sold += u64::from(item.quantity);
             }
         }
-        let coupon = order.coupon.clone().filter(|_| is_paid).map(|code| UserCouponId { code, user: order.user });
+        let coupon =
+            order.coupon.clone().filter(|_| is_paid).map(|code| UserCouponId { code, user: order.user.clone() });
         if self.orders.insert(order.id, OrderSummary { hold: order.hold, coupon }).is_some() {
             self.findings.push(format!("order {}: number is not unique", order.id));
         }

@@ -97,23 +97,23 @@ impl Command for ReserveOrder {
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<ReservedOrder> {
         self.request_rows(rows);
-        let account = user::find(rows, self.user)?;
+        let account = user::find(rows, &self.user)?;
         let cart = self.cart(rows)?;
         let id = HoldId::new(at.now, self.random);
-        if let Some(old) = find_live(rows, self.user, at.now)? {
+        if let Some(old) = find_live(rows, &self.user, at.now)? {
             if !self.replace {
                 return Err(ShopRejection::DuplicateReservation.into());
             }
             // Frees the quantities for the new hold. It is rolled back if that is rejected.
             release(rows, &old, HoldState::Replaced { by: id }, at.now)?;
         }
-        hold::check_hold_limit(rows, at, Kind::Shop, self.user)?;
+        hold::check_hold_limit(rows, at, Kind::Shop, &self.user)?;
         let available = check_stock(rows, at, &cart)?;
         let total = total_of(&cart)?;
         let claim = OrderClaim { lines: to_order_lines(rows, cart)?, currency: account.currency, total };
         let hold = OrderHold {
             id,
-            owner: self.user,
+            owner: self.user.clone(),
             created_at: at.now,
             expires_at: at.end_after(at.limits.shop.hold_ttl),
             state: HoldState::Held,
@@ -130,8 +130,8 @@ impl Command for ReserveOrder {
         2
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -139,10 +139,10 @@ impl ReserveOrder {
     /// The lines of the cart lead to further rows, which are requested once the lines are known.
     fn request_rows(&self, rows: &mut WorkingSet) {
         rows.ids.request(&Sequence::InventoryReservation);
-        rows.holders.request(&Holder { kind: Kind::Shop, user: self.user });
-        request_last_hold(rows, self.user);
-        cart::request_rows(rows, self.user);
-        if let Ok(lines) = cart::lines(rows, self.user) {
+        rows.holders.request(&Holder { kind: Kind::Shop, user: self.user.clone() });
+        request_last_hold(rows, &self.user);
+        cart::request_rows(rows, &self.user);
+        if let Ok(lines) = cart::lines(rows, &self.user) {
             for line in lines {
                 stock::request_rows(rows, line.option);
             }
@@ -151,7 +151,7 @@ impl ReserveOrder {
 
     /// Returns the cart, if it is not empty and all its options are active.
     fn cart(&self, rows: &mut WorkingSet) -> Decision<Cart> {
-        let cart = cart::contents(rows, self.user)?;
+        let cart = cart::contents(rows, &self.user)?;
         if cart.items.is_empty() {
             return Err(ShopRejection::CartEmpty.into());
         }
@@ -212,20 +212,20 @@ impl Command for ReleaseOrder {
     type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
-        request_last_hold(rows, self.user);
-        let Some(hold) = find_live(rows, self.user, at.now)? else {
-            return reject(rows, self.user, ShopRejection::OrderReservationNotFound);
+        request_last_hold(rows, &self.user);
+        let Some(hold) = find_live(rows, &self.user, at.now)? else {
+            return reject(rows, &self.user, ShopRejection::OrderReservationNotFound);
         };
         release(rows, &hold, HoldState::Cancelled, at.now)
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
 /// Returns the user's live reservation, including one that is being paid.
-pub fn view(rows: &mut WorkingSet, at: &Context<'_>, user: UserId) -> Decision<ReservedOrder> {
+pub fn view(rows: &mut WorkingSet, at: &Context<'_>, user: &UserId) -> Decision<ReservedOrder> {
     request_last_hold(rows, user);
     let is_open = |hold: &OrderHold| matches!(hold.status(at.now), Status::Held | Status::Prepared);
     let Some(hold) = last_hold(rows, user, at.now)?.filter(is_open) else {
@@ -243,7 +243,7 @@ impl Indexed for OrderHold {
     const AFTER_END: Span = ENDED_HOLD_KEPT;
 
     fn request_indexes(rows: &mut WorkingSet, hold: &Self) {
-        hold::request_counts(rows, hold.owner, &hold.claim);
+        hold::request_counts(rows, &hold.owner, &hold.claim);
         rows.shop.by_user.request(&hold.owner);
     }
 
@@ -252,17 +252,17 @@ impl Indexed for OrderHold {
         match hold.status(now) {
             Status::Held | Status::Prepared => {
                 hold::count(rows, hold, now)?;
-                rows.shop.by_user.put(hold.owner, entry);
+                rows.shop.by_user.put(hold.owner.clone(), entry);
             }
             Status::Expired if now < entry.kept_until => {
-                rows.shop.by_user.put(hold.owner, entry);
+                rows.shop.by_user.put(hold.owner.clone(), entry);
             }
             Status::Confirmed { .. } | Status::Cancelled => {
                 // Earlier holds are no longer reported as expired. Ids of the same millisecond do not tell which came
                 // first.
                 let first_of_moment = HoldId::earliest_at(hold.created_at);
                 if rows.shop.by_user.get(&hold.owner)?.is_some_and(|entry| entry.hold < first_of_moment) {
-                    rows.shop.by_user.delete(hold.owner);
+                    rows.shop.by_user.delete(hold.owner.clone());
                 }
             }
             Status::Expired | Status::Replaced => {}
@@ -276,23 +276,23 @@ pub(super) fn end(rows: &mut WorkingSet, hold: &OrderHold, state: HoldState, now
     OrderHold::request_indexes(rows, hold);
     hold::uncount(rows, hold, now)?;
     if rows.shop.by_user.get(&hold.owner)?.is_some_and(|entry| entry.hold == hold.id) {
-        rows.shop.by_user.delete(hold.owner);
+        rows.shop.by_user.delete(hold.owner.clone());
     }
     rows.shop.holds.put(hold.id, OrderHold { state, ..hold.clone() });
     Ok(())
 }
 
 /// Returns the user's latest hold, in any state.
-pub(super) fn last_hold(rows: &mut WorkingSet, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
-    match rows.shop.by_user.get(&user)?.copied() {
+pub(super) fn last_hold(rows: &mut WorkingSet, user: &UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
+    match rows.shop.by_user.get(user)?.copied() {
         Some(entry) if now < entry.kept_until => Ok(rows.shop.holds.get(&entry.hold)?.cloned()),
         Some(_) | None => Ok(None),
     }
 }
 
 /// Requests the latest hold of a user as soon as its id is known.
-pub(super) fn request_last_hold(rows: &mut WorkingSet, user: UserId) {
-    if let Ok(Some(entry)) = rows.shop.by_user.get(&user).map(Option::<&LastHold>::copied) {
+pub(super) fn request_last_hold(rows: &mut WorkingSet, user: &UserId) {
+    if let Ok(Some(entry)) = rows.shop.by_user.get(user).map(Option::<&LastHold>::copied) {
         rows.shop.holds.request(&entry.hold);
         if let Ok(Some(hold)) = rows.shop.holds.get(&entry.hold).map(Option::<&OrderHold>::cloned) {
             OrderHold::request_indexes(rows, &hold);
@@ -302,13 +302,13 @@ pub(super) fn request_last_hold(rows: &mut WorkingSet, user: UserId) {
 
 /// Rejects, with `UserNotFound` if the user does not exist. Only existing users have reservations, so the account is
 /// read only on this path.
-pub(super) fn reject<T>(rows: &mut WorkingSet, user: UserId, rejection: ShopRejection) -> Decision<T> {
+pub(super) fn reject<T>(rows: &mut WorkingSet, user: &UserId, rejection: ShopRejection) -> Decision<T> {
     user::find(rows, user)?;
     Err(rejection.into())
 }
 
 /// Returns the user's live hold; backs off while it is being paid.
-fn find_live(rows: &mut WorkingSet, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
+fn find_live(rows: &mut WorkingSet, user: &UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
     match last_hold(rows, user, now)? {
         Some(hold) if hold.state == HoldState::Prepared => Err(Stop::Retry),
         Some(hold) => Ok(Some(hold).filter(|hold| hold.is_live(now))),

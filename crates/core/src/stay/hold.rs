@@ -72,12 +72,12 @@ impl Command for PlaceStayHold {
         check_check_in(dates, room_type.zone.today(at.now))?;
         self.check_client_key(rows, dates, at.now)?;
         let id = HoldId::new(at.now, self.random);
-        if let Some(old) = find_live_by_dates(rows, self.dates_key(dates), at.now)? {
+        if let Some(old) = find_live_by_dates(rows, &self.dates_key(dates), at.now)? {
             let state = HoldState::Replaced { by: id };
             end(rows, &old, state, at.now)?;
             rows.emit(Event::StayHoldReplaced(Hold { state, ..old }));
         }
-        hold::check_hold_limit(rows, at, Kind::Stay, self.user)?;
+        hold::check_hold_limit(rows, at, Kind::Stay, &self.user)?;
         let capacity = hold::effective_capacity(rows, resource(self.room_type), room_type.total_quantity, at.now)?;
         for date in dates.nights() {
             let night = room_type::night(rows, NightId { room_type: self.room_type, date })?;
@@ -93,7 +93,7 @@ impl Command for PlaceStayHold {
         let nights = dates.nights().count() as i64;
         let hold = StayHold {
             id,
-            owner: self.user,
+            owner: self.user.clone(),
             created_at: at.now,
             expires_at: at.end_after(at.limits.stay.hold_ttl),
             state: HoldState::Held,
@@ -122,8 +122,8 @@ impl Command for PlaceStayHold {
         1 + days.clamp(0, HOLD_NIGHTS_MAX as i32) as usize / 8
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -133,7 +133,7 @@ impl PlaceStayHold {
         rows.stay.by_dates.request(&self.dates_key(dates));
         rows.stay.by_client_key.request(&self.client_key(dates));
         rows.fences.request(&resource(self.room_type));
-        rows.holders.request(&Holder { kind: Kind::Stay, user: self.user });
+        rows.holders.request(&Holder { kind: Kind::Stay, user: self.user.clone() });
         for date in dates.nights() {
             rows.stay.nights.request(&NightId { room_type: self.room_type, date });
             rows.held.request(&night_unit(self.room_type, date));
@@ -149,7 +149,7 @@ impl PlaceStayHold {
     }
 
     fn dates_key(&self, dates: StayDates) -> DatesKey {
-        DatesKey { user: self.user, room_type: self.room_type, dates }
+        DatesKey { user: self.user.clone(), room_type: self.room_type, dates }
     }
 
     fn client_key(&self, dates: StayDates) -> ClientKey {
@@ -216,7 +216,7 @@ impl Command for ConfirmStayHold {
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StayReservation> {
         rows.ids.request(&Sequence::StayReservation);
-        let hold = find_open(rows, self.id, self.actor, at.now)?;
+        let hold = find_open(rows, self.id, &self.actor, at.now)?;
         request_nights(rows, &hold);
         let reservation = reserve(rows, &hold, at.now)?;
         end(rows, &hold, HoldState::Confirmed { record: reservation.id.get() }, at.now)?;
@@ -228,7 +228,7 @@ impl TwoPhase for ConfirmStayHold {
     type Prepared = AttemptId;
 
     fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
-        let hold = find_open(rows, self.id, self.actor, at.now)?;
+        let hold = find_open(rows, self.id, &self.actor, at.now)?;
         let prepared = hold::prepare(rows, &hold, at.now)?;
         let attempt = prepared.attempt();
         rows.stay.holds.put(hold.id, prepared);
@@ -294,7 +294,7 @@ fn reserve(rows: &mut WorkingSet, hold: &StayHold, now: Timestamp) -> Decision<S
     let reservation = StayReservation {
         id: StayReservationId::new(number).expect("sequence numbers are valid ids"),
         hold: hold.id,
-        user: hold.owner,
+        user: hold.owner.clone(),
         room_type: hold.room_type,
         dates: hold.dates,
         price: hold.price,
@@ -334,7 +334,7 @@ impl Command for CancelStayHold {
     type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
-        let hold = find_open(rows, self.id, self.actor, at.now)?;
+        let hold = find_open(rows, self.id, &self.actor, at.now)?;
         end(rows, &hold, HoldState::Cancelled, at.now)?;
         rows.emit(Event::StayHoldCancelled(Hold { state: HoldState::Cancelled, ..hold }));
         Ok(())
@@ -342,16 +342,16 @@ impl Command for CancelStayHold {
 }
 
 /// Returns the hold to its owner or an operator.
-pub fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<StayHold> {
+pub fn find(rows: &mut WorkingSet, id: HoldId, actor: &Actor) -> Decision<StayHold> {
     let hold = rows.stay.holds.get(&id)?.cloned().ok_or(StayRejection::StayHoldNotFound)?;
-    actor.must_own(hold.owner)?;
+    actor.must_own(&hold.owner)?;
     Ok(hold)
 }
 
 /// Counts of units and users, and lookups by dates and client key.
 impl Indexed for StayHold {
     fn request_indexes(rows: &mut WorkingSet, hold: &Self) {
-        hold::request_counts(rows, hold.owner, &hold.claim);
+        hold::request_counts(rows, &hold.owner, &hold.claim);
         rows.stay.by_dates.request(&dates_key_of(hold));
         rows.stay.by_client_key.request(&client_key_of(hold));
     }
@@ -380,7 +380,7 @@ fn end(rows: &mut WorkingSet, hold: &StayHold, state: HoldState, now: Timestamp)
 }
 
 /// Returns the hold if `actor` can still confirm or cancel it, and requests its index entries.
-fn find_open(rows: &mut WorkingSet, id: HoldId, actor: Actor, now: Timestamp) -> Decision<StayHold> {
+fn find_open(rows: &mut WorkingSet, id: HoldId, actor: &Actor, now: Timestamp) -> Decision<StayHold> {
     let hold = find(rows, id, actor)?;
     match hold.status(now) {
         Status::Held => {}
@@ -402,8 +402,8 @@ fn request_nights(rows: &mut WorkingSet, hold: &StayHold) {
     }
 }
 
-fn find_live_by_dates(rows: &mut WorkingSet, key: DatesKey, now: Timestamp) -> Decision<Option<StayHold>> {
-    match rows.stay.by_dates.get(&key)?.copied() {
+fn find_live_by_dates(rows: &mut WorkingSet, key: &DatesKey, now: Timestamp) -> Decision<Option<StayHold>> {
+    match rows.stay.by_dates.get(key)?.copied() {
         Some(entry) => find_live(rows, entry, now),
         None => Ok(None),
     }
@@ -422,7 +422,7 @@ fn find_live(rows: &mut WorkingSet, entry: LiveHold, now: Timestamp) -> Decision
 }
 
 pub(crate) fn dates_key_of(hold: &StayHold) -> DatesKey {
-    DatesKey { user: hold.owner, room_type: hold.room_type, dates: hold.dates }
+    DatesKey { user: hold.owner.clone(), room_type: hold.room_type, dates: hold.dates }
 }
 
 pub(crate) fn client_key_of(hold: &StayHold) -> ClientKey {

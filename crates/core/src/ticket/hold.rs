@@ -53,7 +53,7 @@ impl Command for ConfirmSeatHold {
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
         rows.ids.request(&Sequence::SeatReservation);
-        let hold = find_open(rows, self.id, self.actor, at.now)?;
+        let hold = find_open(rows, self.id, &self.actor, at.now)?;
         let reservation = reservation::reserve(rows, &hold, at.now)?;
         end(rows, &hold, HoldState::Confirmed { record: reservation.id.get() }, at.now)?;
         Ok(reservation)
@@ -64,7 +64,7 @@ impl TwoPhase for ConfirmSeatHold {
     type Prepared = AttemptId;
 
     fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
-        let hold = find_open(rows, self.id, self.actor, at.now)?;
+        let hold = find_open(rows, self.id, &self.actor, at.now)?;
         let prepared = prepare(rows, &hold, at.now)?;
         let attempt = prepared.attempt();
         rows.ticket.holds.put(hold.id, prepared);
@@ -119,7 +119,7 @@ impl Command for CancelSeatHold {
     type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
-        let hold = find_open(rows, self.id, self.actor, at.now)?;
+        let hold = find_open(rows, self.id, &self.actor, at.now)?;
         end(rows, &hold, HoldState::Cancelled, at.now)?;
         rows.emit(Event::SeatsReleased(Hold { state: HoldState::Cancelled, ..hold }));
         Ok(())
@@ -127,16 +127,16 @@ impl Command for CancelSeatHold {
 }
 
 /// Returns the hold to its owner or an operator.
-pub fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<SeatHold> {
+pub fn find(rows: &mut WorkingSet, id: HoldId, actor: &Actor) -> Decision<SeatHold> {
     let hold = rows.ticket.holds.get(&id)?.cloned().ok_or(TicketRejection::SeatHoldNotFound)?;
-    actor.must_own(hold.owner)?;
+    actor.must_own(&hold.owner)?;
     Ok(hold)
 }
 
 /// Counts of a live hold, the number of seats that its owner holds of the event, and entries by seat.
 impl Indexed for SeatHold {
     fn request_indexes(rows: &mut WorkingSet, hold: &Self) {
-        hold::request_counts(rows, hold.owner, &hold.claim);
+        hold::request_counts(rows, &hold.owner, &hold.claim);
         rows.ticket.buyers_held.request(&buyer_of(hold));
         for seat in &*hold.seats {
             rows.ticket.by_seat.request(&seat.seat);
@@ -175,7 +175,7 @@ pub(super) fn prepare(rows: &mut WorkingSet, hold: &SeatHold, now: Timestamp) ->
 /// Records a confirm attempt as a reservation, unless the attempt is decided already.
 pub(super) fn record(rows: &mut WorkingSet, of: AttemptId, now: Timestamp) -> Decision<SeatReservation> {
     let hold = &hold::prepared(rows.ticket.holds.get(&of.hold)?, of)?;
-    reservation::request_rows(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
+    reservation::request_rows(rows, hold.event, &hold.owner, hold.seats.iter().map(|seat| seat.seat));
     if let reservation @ Some(_) = hold::recorded_outcome(rows, of)? {
         return Err(TicketRejection::SeatHoldAlreadyProcessed { reservation }.into());
     }
@@ -209,7 +209,7 @@ pub(super) fn finish_attempt(
 }
 
 /// Returns the hold if `actor` can still confirm or cancel it, and requests its index entries.
-fn find_open(rows: &mut WorkingSet, id: HoldId, actor: Actor, now: Timestamp) -> Decision<SeatHold> {
+fn find_open(rows: &mut WorkingSet, id: HoldId, actor: &Actor, now: Timestamp) -> Decision<SeatHold> {
     let hold = find(rows, id, actor)?;
     match hold.status(now) {
         Status::Held => {}
@@ -226,10 +226,10 @@ fn find_open(rows: &mut WorkingSet, id: HoldId, actor: Actor, now: Timestamp) ->
 
 /// Writes the index entries from the seats of a hold to it.
 fn put_seat_entries(rows: &mut WorkingSet, hold: &SeatHold) -> Decision<()> {
-    let entry = SeatPointer { hold: hold.id, owner: hold.owner, expires_at: end_of(hold) };
+    let entry = SeatPointer { hold: hold.id, owner: hold.owner.clone(), expires_at: end_of(hold) };
     for seat in &*hold.seats {
         rows.ticket.by_seat.get(&seat.seat)?;
-        rows.ticket.by_seat.put(seat.seat, entry);
+        rows.ticket.by_seat.put(seat.seat, entry.clone());
     }
     Ok(())
 }
@@ -247,5 +247,5 @@ fn end_of(hold: &SeatHold) -> Option<Timestamp> {
 }
 
 fn buyer_of(hold: &SeatHold) -> BuyerId {
-    BuyerId { event: hold.event, user: hold.owner }
+    BuyerId { event: hold.event, user: hold.owner.clone() }
 }

@@ -14,7 +14,7 @@ use crate::id::HoldId;
 use crate::table::TableState;
 
 fn confirm_command(lock: &RoomLock) -> ConfirmLock {
-    ConfirmLock { id: lock.id, actor: Actor::User(lock.owner) }
+    ConfirmLock { id: lock.id, actor: Actor::User(lock.owner.clone()) }
 }
 
 fn not_locked(reservation: Option<u64>) -> Rejection {
@@ -36,7 +36,7 @@ fn confirm_turns_lock_into_reservation() {
         world.wait(Span::from_secs(299));
         world.events.clear();
         let reservation = run(&mut world, &confirm_command(&lock)).unwrap();
-        assert_eq!((reservation.room, reservation.user, reservation.total), (room, user(1), 20_000));
+        assert_eq!((reservation.room, &reservation.user, reservation.total), (room, &user(1), 20_000));
         assert_eq!((reservation.lock, reservation.confirmed_at), (lock.id, world.now));
         assert_eq!(reservation.slots[1].date(), TOMORROW);
         assert_eq!(reservation.slots[1].time(), time("10:00"));
@@ -192,7 +192,7 @@ fn abandoned_attempt_is_finished_as_decided() {
         world.run(&RecoverLock { of: AttemptId { attempt: Attempt(of.attempt.0 + 1), ..of }, record }).unwrap();
         world.run(&RecoverLock { of, record }).unwrap();
         world.run(&RecoverLock { of, record: Some(88) }).expect("a second finish has no effect");
-        let state = world.ask(|rows, _| Ok(lock::find(rows, held.id, Actor::Admin)?.state)).unwrap();
+        let state = world.ask(|rows, _| Ok(lock::find(rows, held.id, &Actor::Admin)?.state)).unwrap();
         assert_eq!(state, record.map_or(HoldState::Held, |record| HoldState::Confirmed { record }));
         let unknown = AttemptId { hold: HoldId::new(world.now, [9; 10]), ..of };
         world.run(&RecoverLock { of: unknown, record }).expect("a lost lock is ignored");
@@ -245,7 +245,7 @@ fn cancel_frees_the_slots_once() {
     assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
     assert_eq!(world.run(&by(Actor::Admin)), Err(CalendarRejection::RoomReservationAlreadyCancelled.into()));
     let unknown = RoomReservationId::new(99).unwrap();
-    let find = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| reservation::find(rows, unknown, Actor::Admin);
+    let find = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| reservation::find(rows, unknown, &Actor::Admin);
     assert_eq!(world.ask(find), Err(CalendarRejection::RoomReservationNotFound.into()));
     reserve(&mut world, room, 2, &slots_at(TOMORROW, &["09:00"]));
     assert_eq!(audit(&world), [""; 0]);

@@ -15,18 +15,18 @@ fn lock_claims_slots_at_their_prices() {
     let mut world = world();
     let room = room(&mut world);
     let lock = lock(&mut world, room, 7, &slots_at(TOMORROW, &["11:00", "09:00"])).unwrap();
-    assert_eq!((lock.owner, lock.room, lock.total, lock.currency.as_str()), (user(7), room, 20_000, "KRW"));
+    assert_eq!((&lock.owner, lock.room, lock.total, lock.currency.as_str()), (&user(7), room, 20_000, "KRW"));
     let slots: Vec<_> = lock.slots.iter().map(|slot| (slot.start, slot.minutes, slot.price)).collect();
     let expected = slots_at(TOMORROW, &["09:00", "11:00"]).into_iter().map(|start| (start, 60, 10_000));
     assert_eq!(slots, expected.collect::<Vec<_>>(), "in order");
     assert_eq!(lock.expires_at, world.now + Span::from_secs(300));
     assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00 11:00L");
     assert_eq!(world.events, [Event::RoomSlotsLocked(lock.clone())]);
-    assert_eq!(world.ask(|rows, _| lock::find(rows, lock.id, Actor::User(user(7)))), Ok(lock.clone()));
-    assert_eq!(world.ask(|rows, _| lock::find(rows, lock.id, Actor::User(user(8)))), Err(Rejection::Forbidden));
+    assert_eq!(world.ask(|rows, _| lock::find(rows, lock.id, &Actor::User(user(7)))), Ok(lock.clone()));
+    assert_eq!(world.ask(|rows, _| lock::find(rows, lock.id, &Actor::User(user(8)))), Err(Rejection::Forbidden));
     let unknown = HoldId::new(world.now, [9; 10]);
     assert_eq!(
-        world.ask(|rows, _| lock::find(rows, unknown, Actor::Admin)),
+        world.ask(|rows, _| lock::find(rows, unknown, &Actor::Admin)),
         Err(CalendarRejection::LockNotFound.into())
     );
 }
@@ -127,7 +127,7 @@ fn overlapping_own_locks_are_replaced_whole() {
     world.events.clear();
     let new = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "10:00", "12:00"])).unwrap();
     assert_eq!(day(&mut world, room, TOMORROW), "08:00 09:00L 10:00L 11:00 12:00L 13:00L");
-    let mut status = |id| world.ask(|rows, at| Ok(lock::find(rows, id, Actor::Admin)?.status(at.now))).unwrap();
+    let mut status = |id| world.ask(|rows, at| Ok(lock::find(rows, id, &Actor::Admin)?.status(at.now))).unwrap();
     assert_eq!([a.id, b.id].map(&mut status), [Status::Replaced; 2]);
     assert_eq!([c.id, new.id].map(&mut status), [Status::Held; 2]);
     let released = |lock: &RoomLock| {

@@ -137,7 +137,7 @@ fn lock(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> Result
 }
 
 fn confirm(world: &mut World, lock: &RoomLock) -> RoomReservation {
-    world.run(&ConfirmLock { id: lock.id, actor: Actor::User(lock.owner) }).unwrap()
+    world.run(&ConfirmLock { id: lock.id, actor: Actor::User(lock.owner.clone()) }).unwrap()
 }
 
 fn reserve(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> RoomReservation {

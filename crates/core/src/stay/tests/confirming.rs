@@ -5,7 +5,7 @@ use crate::command::{Attempt, Stop, Writes};
 use crate::hold::{AttemptId, Decided};
 
 fn confirming(hold: &StayHold) -> ConfirmStayHold {
-    ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner) }
+    ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner.clone()) }
 }
 
 #[test]
@@ -62,12 +62,12 @@ fn commands_of_other_users_are_forbidden() {
         let mut hotel = Hotel::new(mode, 2);
         let hold = hotel.place(1, 1, 2).unwrap();
         let actor = Actor::User(id(2));
-        assert_eq!(hotel.run(&ConfirmStayHold { id: hold.id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hotel.run(&CancelStayHold { id: hold.id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hotel.world.ask(|rows, _| find(rows, hold.id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hotel.run(&ConfirmStayHold { id: hold.id, actor: actor.clone() }), Err(Rejection::Forbidden));
+        assert_eq!(hotel.run(&CancelStayHold { id: hold.id, actor: actor.clone() }), Err(Rejection::Forbidden));
+        assert_eq!(hotel.world.ask(|rows, _| find(rows, hold.id, &actor)), Err(Rejection::Forbidden));
         let id = hotel.run(&confirming(&hold)).unwrap().id;
-        assert_eq!(hotel.run(&CancelStayReservation { id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hotel.world.ask(|rows, _| reservation::find(rows, id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hotel.run(&CancelStayReservation { id, actor: actor.clone() }), Err(Rejection::Forbidden));
+        assert_eq!(hotel.world.ask(|rows, _| reservation::find(rows, id, &actor)), Err(Rejection::Forbidden));
     }
 }
 

@@ -101,7 +101,7 @@ impl Hotel {
     }
 
     fn hold(&self, hold: HoldId) -> StayHold {
-        self.world.ask(|rows, _| find(rows, hold, Actor::Admin)).unwrap()
+        self.world.ask(|rows, _| find(rows, hold, &Actor::Admin)).unwrap()
     }
 
     fn availability(&self, check_in: i32, check_out: i32) -> Result<Availability, Rejection> {

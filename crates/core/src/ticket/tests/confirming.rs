@@ -7,7 +7,7 @@ use crate::ticket::hold::{RecoverSeatHold, find};
 use crate::ticket::reservation;
 
 fn confirming(hold: &SeatHold) -> ConfirmSeatHold {
-    ConfirmSeatHold { id: hold.id, actor: Actor::User(hold.owner) }
+    ConfirmSeatHold { id: hold.id, actor: Actor::User(hold.owner.clone()) }
 }
 
 #[test]
@@ -62,12 +62,12 @@ fn commands_of_other_users_are_forbidden() {
         let mut hall = Hall::new(mode, &[4]);
         let hold = hall.hold(1, &[1]).unwrap();
         let actor = Actor::User(id(2));
-        assert_eq!(hall.run(&ConfirmSeatHold { id: hold.id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hall.run(&CancelSeatHold { id: hold.id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hall.world.ask(|rows, _| find(rows, hold.id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hall.run(&ConfirmSeatHold { id: hold.id, actor: actor.clone() }), Err(Rejection::Forbidden));
+        assert_eq!(hall.run(&CancelSeatHold { id: hold.id, actor: actor.clone() }), Err(Rejection::Forbidden));
+        assert_eq!(hall.world.ask(|rows, _| find(rows, hold.id, &actor)), Err(Rejection::Forbidden));
         let id = hall.run(&confirming(&hold)).unwrap().id;
-        assert_eq!(hall.run(&CancelSeatReservation { id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hall.world.ask(|rows, _| reservation::find(rows, id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hall.run(&CancelSeatReservation { id, actor: actor.clone() }), Err(Rejection::Forbidden));
+        assert_eq!(hall.world.ask(|rows, _| reservation::find(rows, id, &actor)), Err(Rejection::Forbidden));
     }
 }
 

@@ -135,7 +135,7 @@ impl Hall {
         tables.plans.rows().for_each(|(id, row)| audit.ticket.plan(*id, row));
         tables.sales.rows().for_each(|(id, row)| audit.ticket.sales(*id, *row));
         tables.seats.rows().for_each(|(id, row)| audit.ticket.seat(*id, *row));
-        tables.buyers.rows().for_each(|(id, row)| audit.ticket.buyer(*id, *row));
+        tables.buyers.rows().for_each(|(id, row)| audit.ticket.buyer(&id.clone(), *row));
         tables.holds.rows().for_each(|(_, row)| audit.ticket.hold(row));
         tables.reservations.rows().for_each(|(_, row)| audit.ticket.reservation(row));
         audit.finish()
