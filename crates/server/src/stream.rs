@@ -87,7 +87,7 @@ pub struct PublishedBooking {
     pub data: String,
     /// Encoded event, shared by all clients.
     pub(crate) frame: Bytes,
-    owner: Option<u64>,
+    owner: Option<UserId>,
 }
 
 impl Stream {
@@ -195,7 +195,7 @@ impl Stream {
         let id = format!("{}.{number}", self.last_durable.load(Ordering::Relaxed));
         let (event_type, data) = (type_of(event), data_of(event, at));
         let json = cloud_event(&self.source, &id, event_type, time_of(event, at), &data, None);
-        let (owner, frame) = (event.owner().map(UserId::get), frame(&id, event_type, &json));
+        let (owner, frame) = (event.owner().cloned(), frame(&id, event_type, &json));
         let published = PublishedBooking { id, durable: None, event_type: event_type.into(), at, data, frame, owner };
         // The only error is that there is no subscriber.
         self.published.send(Arc::new(published)).ok();
@@ -206,7 +206,7 @@ impl EventSink for Stream {
     fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
         OutboxEntry {
             event_type: type_of(event),
-            owner: event.owner().map(UserId::get),
+            owner: event.owner().cloned(),
             at: time_of(event, at),
             data: data_of(event, at),
             trace: None,
@@ -250,7 +250,7 @@ impl PublishedBooking {
         let json = cloud_event(source, &id, &record.event_type, record.at, &record.data, None);
         let frame = frame(&id, &record.event_type, &json);
         let (event_type, data) = (record.event_type.clone(), record.data.clone());
-        Self { id, durable: Some(record.id), event_type, at: record.at, data, frame, owner: record.owner }
+        Self { id, durable: Some(record.id), event_type, at: record.at, data, frame, owner: record.owner.clone() }
     }
 }
 
@@ -375,7 +375,7 @@ impl Listener {
                 }
                 Ok(published) => {
                     self.seen = published.durable.unwrap_or(self.seen);
-                    if self.filter.passes(&published.event_type, published.owner) {
+                    if self.filter.passes(&published.event_type, published.owner.as_ref()) {
                         return Some(published.frame.clone());
                     }
                 }
@@ -416,8 +416,10 @@ impl Listener {
 }
 
 impl Filter {
-    fn passes(&self, event_type: &str, owner: Option<u64>) -> bool {
-        is_public(event_type) && self.owner.is_none_or(|own| owner == Some(own.get())) && self.types.include(event_type)
+    fn passes(&self, event_type: &str, owner: Option<&UserId>) -> bool {
+        is_public(event_type)
+            && self.owner.as_ref().is_none_or(|own| owner == Some(own))
+            && self.types.include(event_type)
     }
 }
 

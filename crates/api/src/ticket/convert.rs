@@ -76,7 +76,7 @@ impl SeatHoldView {
         Self {
             hold_id: hold.id.0,
             event_id: hold.event.get(),
-            user_id: hold.owner.get(),
+            user_id: (&hold.owner).into(),
             seats: taken(&hold.seats),
             status,
             created_at: hold.created_at.to_jiff(),
@@ -103,7 +103,7 @@ impl SeatReservationView {
             reservation_id: reservation.id.get(),
             hold_id: reservation.hold.0,
             event_id: reservation.event.get(),
-            user_id: reservation.user.get(),
+            user_id: (&reservation.user).into(),
             seats: taken(&reservation.seats),
             total_price: reservation.total,
             currency: reservation.currency.as_str().to_owned(),

@@ -35,12 +35,12 @@ pub async fn place(
 ) -> Result<Response, Problem> {
     let room = room_id(&id)?;
     let body: NewLockBody = request.json()?;
-    let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
+    let user = caller.acting_for(request.params.user_or(body.user_id.as_ref())?)?;
     let slots = starts(body.date.as_ref(), body.times.as_ref(), body.slots.as_ref())?;
     // Clamped to avoid overflow. The command applies the configured maximum.
     let ttl = body.ttl_seconds.map(|seconds| Span::from_secs(seconds.clamp(0, HOLD_TTL_MAX.as_millis() / 1_000)));
     let command = LockSlots { random: app.ids().random(), room, user, slots, ttl };
-    app.run(caller, &request, command, |lock| Reply::json(StatusCode::CREATED, &LockView::placed(lock))).await
+    app.run(&caller, &request, command, |lock| Reply::json(StatusCode::CREATED, &LockView::placed(lock))).await
 }
 
 /// Returns a lock, even after it has ended.
@@ -55,7 +55,7 @@ pub async fn get(
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (lock_id(&id)?, caller.actor(params.user()?)?);
-    let view = app.query(|rows, at| lock::find(rows, id, actor).map(|lock| LockView::new(&lock, at.now))).await?;
+    let view = app.query(|rows, at| lock::find(rows, id, &actor).map(|lock| LockView::new(&lock, at.now))).await?;
     Ok(Reply::json(StatusCode::OK, &view).into_response())
 }
 
@@ -71,7 +71,7 @@ pub async fn confirm(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = ConfirmLock { id: lock_id(&id)?, actor: caller.actor(request.named_user()?)? };
-    app.run(caller, &request, command, |reservation| {
+    app.run(&caller, &request, command, |reservation| {
         Reply::json(StatusCode::CREATED, &RoomReservationView::new(reservation))
     })
     .await
@@ -89,7 +89,7 @@ pub async fn release(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = ReleaseLock { id: lock_id(&id)?, actor: caller.actor(request.named_user()?)? };
-    app.run(caller, &request, command, |()| Reply::no_content()).await
+    app.run(&caller, &request, command, |()| Reply::no_content()).await
 }
 
 fn lock_id(text: &str) -> Result<HoldId, Problem> {

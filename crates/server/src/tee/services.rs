@@ -138,6 +138,8 @@ async fn time_out_all(app: &App) -> Result<(), crate::problem::Problem> {
 
 #[cfg(test)]
 mod tests {
+    use holdfast_core::id::UserId;
+
     use super::*;
 
     #[test]
@@ -145,7 +147,7 @@ mod tests {
         let record = |event_type: &str, imported: bool| OutboxRecord {
             id: 1,
             event_type: event_type.into(),
-            owner: Some(7),
+            owner: UserId::new(7),
             at: holdfast_core::Timestamp::default(),
             data: r#"{"bookingId": 15, "gameTimeSlotId": 848, "playerCount": 2, "userId": 7}"#.into(),
             trace: None,

@@ -25,7 +25,7 @@ pub async fn get(
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (hold_id(&id)?, caller.actor(params.user()?)?);
-    let view = app.query(|rows, at| hold::find(rows, id, actor).map(|hold| SeatHoldView::new(&hold, at.now))).await?;
+    let view = app.query(|rows, at| hold::find(rows, id, &actor).map(|hold| SeatHoldView::new(&hold, at.now))).await?;
     Ok(Reply::json(StatusCode::OK, &view).into_response())
 }
 
@@ -43,7 +43,7 @@ pub async fn confirm(
 ) -> Result<Response, Problem> {
     let command = ConfirmSeatHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
     let spent_entry = SpentEntry::default();
-    let response = app.run(caller, &request, command, spent_entry.show()).await?;
+    let response = app.run(&caller, &request, command, spent_entry.show()).await?;
     spent_entry.give_back(&app).await;
     Ok(response)
 }
@@ -61,5 +61,5 @@ pub async fn cancel(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = CancelSeatHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
-    app.run(caller, &request, command, |()| Reply::no_content()).await
+    app.run(&caller, &request, command, |()| Reply::no_content()).await
 }

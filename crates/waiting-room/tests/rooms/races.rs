@@ -33,7 +33,7 @@ async fn run(fixture: Arc<RoomFixture>, number: u64, enter: bool) -> u64 {
     if !enter {
         return fixture.join(number).await.view.rank;
     }
-    match fixture.room.enter(EVENT, &fixture.settings, user(number)).await.unwrap() {
+    match fixture.room.enter(EVENT, &fixture.settings, &user(number)).await.unwrap() {
         Ok(entered) => u64::from(entered.first),
         Err(Refusal::NotYourTurn(_)) => 0,
         Err(Refusal::NotInQueue) => panic!("{number} has joined"),
