@@ -79,7 +79,7 @@ impl Shell {
 
     /// Returns the frame of a page of the console.
     #[must_use]
-    pub fn at(self, section: &'static str, session: Session) -> Self {
+    pub fn at(self, section: &'static str, session: &Session) -> Self {
         Self { section, signed_in: session.signed_in, customers: session.customers, ..self }
     }
 

@@ -26,7 +26,7 @@ const FORM_BYTES_MAX: usize = 8 << 10;
 const FORM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An operator's session.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Session {
     pub caller: Caller,
     /// Whether there is a session to sign out of.

@@ -1,9 +1,10 @@
 //! Lookup of records with a number but no path of their own in the API: shop reservations, events, webhook deliveries.
 
+use holdfast_api::ids;
 use holdfast_api::list::List;
 use holdfast_core::Timestamp;
 use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX, Hold, Status};
-use holdfast_core::id::HoldId;
+use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::schema::hold::carts;
 use holdfast_core::schema::shop::order_of;
 use holdfast_core::shop::{InventoryReservationId, Order, OrderState, StockItem};
@@ -21,7 +22,7 @@ pub async fn shop_reservation(app: &App, number: &str) -> Option<Map<String, Val
     let id = InventoryReservationId::new(decimal(number)?)?;
     if let Some(order) = app.list::<Order>(order_of(id)).await.ok()?.pop() {
         let line = order.items.iter().find(|line| line.reservation == id)?;
-        let mut thing = line_of(line, order.user.get(), order.currency.as_str(), "CONFIRMED");
+        let mut thing = line_of(line, &order.user, order.currency.as_str(), "CONFIRMED");
         thing.insert("createdAt".into(), order.hold.made_at().to_jiff().to_string().into());
         thing.insert("orderId".into(), order.id.get().into());
         thing.insert("paidAt".into(), order.created_at.to_jiff().to_string().into());
@@ -40,15 +41,15 @@ pub async fn shop_reservation(app: &App, number: &str) -> Option<Map<String, Val
         Status::Replaced => "REPLACED",
         Status::Expired => "EXPIRED",
     };
-    let mut thing = line_of(line, hold.owner.get(), hold.currency.as_str(), status);
+    let mut thing = line_of(line, &hold.owner, hold.currency.as_str(), status);
     thing.insert("createdAt".into(), hold.created_at.to_jiff().to_string().into());
     thing.insert("expiresAt".into(), hold.expires_at.to_jiff().to_string().into());
     Some(thing)
 }
 
-fn line_of(line: &StockItem, user: u64, currency: &str, status: &str) -> Map<String, Value> {
+fn line_of(line: &StockItem, user: &UserId, currency: &str, status: &str) -> Map<String, Value> {
     let thing = json!({
-        "reservationId": line.reservation.get(), "userId": user, "status": status, "currency": currency,
+        "reservationId": line.reservation.get(), "userId": ids::UserId::from(user), "status": status, "currency": currency,
         "productOptionId": line.option.get(), "productName": &*line.product_name, "optionCode": &*line.option_code,
         "quantity": line.quantity, "unitPrice": line.unit_price,
     });

@@ -160,7 +160,7 @@ impl Engine {
         let Shared { queue: OpenQueue(queue), settings, .. } = &*self.shared;
         let in_steps = if self.shared.store.is_split() { command.weight_in_steps() } else { 0 };
         let weight = (command.weight() + in_steps).clamp(1, COMMAND_WEIGHT_MAX);
-        let flow = command.user().map_or(caller, FlowId::User);
+        let flow = command.user().map_or(caller, |user| FlowId::User(user.clone()));
         let lane = command.lane();
         let ownership = Arc::new(Ownership::default());
         let (task, mut answer) = CommandTask::new(command, once, weight, ownership.clone());

@@ -12,6 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::AttemptId;
+use holdfast_core::id::UserId;
 use holdfast_core::schema::{List, Listed, Record};
 use holdfast_core::time::Span;
 use holdfast_core::{Timestamp, WorkingSet};
@@ -178,7 +179,7 @@ pub async fn list<R: Record>(store: &dyn Store, list: List) -> Result<Vec<R>, St
 pub struct OutboxRecord {
     pub id: u64,
     pub event_type: String,
-    pub owner: Option<u64>,
+    pub owner: Option<UserId>,
     pub at: Timestamp,
     pub data: String,
     /// Request that caused the event.

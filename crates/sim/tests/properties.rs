@@ -145,12 +145,12 @@ impl Session {
             }
             Action::Confirm(index) if holds > 0 => {
                 let (place, at) = &self.placed[index.index(holds)];
-                let (id, actor) = (hold_id(place, *at), Actor::User(place.user));
+                let (id, actor) = (hold_id(place, *at), Actor::User(place.user.clone()));
                 self.call(Request::Confirm(ConfirmStayHold { id, actor }));
             }
             Action::Cancel(index) if holds > 0 => {
                 let (place, at) = &self.placed[index.index(holds)];
-                let (id, actor) = (hold_id(place, *at), Actor::User(place.user));
+                let (id, actor) = (hold_id(place, *at), Actor::User(place.user.clone()));
                 self.call(Request::Cancel(CancelStayHold { id, actor }));
             }
             Action::CancelReservation(index) if reservations > 0 => {

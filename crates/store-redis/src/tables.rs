@@ -113,7 +113,7 @@ impl Live<Unit> for Tally {
 
 impl Live<Holder> for Tally {
     fn name(keys: &Keys, key: &Holder) -> String {
-        keys.holder(*key)
+        keys.holder(key)
     }
 }
 
@@ -161,7 +161,7 @@ impl Live<ClientKey> for stay::LiveHold {
 
 impl Live<UserId> for shop::LastHold {
     fn name(keys: &Keys, key: &UserId) -> String {
-        keys.order_by_user(*key)
+        keys.order_by_user(key)
     }
 }
 
@@ -179,6 +179,6 @@ impl Live<SeatId> for ticket::SeatPointer {
 
 impl Live<BuyerId> for Tally {
     fn name(keys: &Keys, key: &BuyerId) -> String {
-        keys.buyer(*key)
+        keys.buyer(key)
     }
 }

@@ -45,7 +45,7 @@ fn place(user: u64) -> PlaceStayHold {
 }
 
 fn confirm(hold: &StayHold) -> ConfirmStayHold {
-    ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner) }
+    ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner.clone()) }
 }
 
 #[tokio::test]

@@ -3,8 +3,9 @@
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
+use crate::ids::UserId;
 #[cfg(feature = "openapi")]
-use crate::ids::{self, RoomId, UserId};
+use crate::ids::{self, RoomId};
 
 #[cfg(feature = "core")]
 pub use self::convert::starts;
@@ -40,8 +41,7 @@ pub struct SlotAvailabilityBody {
     pub slots: Option<Vec<SlotRefBody>>,
     /// User whose own locks do not count; optional.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<UserId>))]
-    pub user_id: Option<u64>,
+    pub user_id: Option<UserId>,
 }
 
 /// Either `date` and `times`, or `slots`.

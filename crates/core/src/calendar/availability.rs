@@ -61,7 +61,7 @@ pub fn availability(
     rows: &mut WorkingSet,
     at: &Context<'_>,
     room: RoomId,
-    user: Option<UserId>,
+    user: Option<&UserId>,
     starts: &[SlotStart],
 ) -> Decision<Availability> {
     let starts = check_starts(starts, LOCK_SLOTS_MAX)?;
@@ -126,11 +126,11 @@ fn request_locks(rows: &mut WorkingSet, at: &Context<'_>, ids: &[SlotId]) -> Dec
     Ok(())
 }
 
-fn free_status(rows: &mut WorkingSet, locked_by: LockedBy, user: Option<UserId>) -> Decision<RequestedSlotStatus> {
+fn free_status(rows: &mut WorkingSet, locked_by: LockedBy, user: Option<&UserId>) -> Decision<RequestedSlotStatus> {
     Ok(match (locked_by, user) {
         (LockedBy::None, _) => RequestedSlotStatus::Available,
         (LockedBy::Lock(lock), Some(user)) => match rows.holds.get(&lock)? {
-            Some(lock) if lock.owner == user && lock.origin == Origin::Lock => RequestedSlotStatus::LockedByCaller,
+            Some(lock) if lock.owner == *user && lock.origin == Origin::Lock => RequestedSlotStatus::LockedByCaller,
             Some(_) | None => RequestedSlotStatus::Locked,
         },
         (LockedBy::Lock(_) | LockedBy::Prepared, _) => RequestedSlotStatus::Locked,

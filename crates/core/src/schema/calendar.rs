@@ -267,7 +267,7 @@ impl Record for RoomReservation {
         fixed: &[
             uuid("hold_id"),
             big("room_id"),
-            big("user_id"),
+            text("user_id"),
             big("total_price"),
             text("currency"),
             // Range of its slots' dates, for the search of sold slots.
@@ -374,7 +374,7 @@ fn entries(text: &str, separator: char) -> impl Iterator<Item = &str> {
 }
 
 /// Filter of listed reservations; `None` matches all.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RoomReservationFilter {
     pub user: Option<UserId>,
     pub room: Option<RoomId>,
@@ -385,9 +385,11 @@ impl RoomReservationFilter {
     /// selective.
     pub fn list(&self, after: Option<RoomReservationId>, limit: usize) -> List {
         let list = List::of::<RoomReservation>(after.as_ref(), limit);
-        match (self.user, self.room) {
-            (Some(user), Some(room)) => list.by("user_id", user.get()).filter(Filter::Is("room_id", room.get().into())),
-            (Some(user), None) => list.by("user_id", user.get()),
+        match (&self.user, self.room) {
+            (Some(user), Some(room)) => {
+                list.by("user_id", user.to_string()).filter(Filter::Is("room_id", room.get().into()))
+            }
+            (Some(user), None) => list.by("user_id", user.to_string()),
             (None, Some(room)) => list.by("room_id", room.get()),
             (None, None) => list,
         }

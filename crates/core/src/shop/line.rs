@@ -73,7 +73,7 @@ impl LineItem for StockItem {
         if hold.origin == Origin::Cart {
             let entry = LastHold { hold: hold.id, kept_until: hold.ends_at() + ENDED_HOLD_KEPT };
             if rows.shop.last_holds.get(&hold.owner)? != Some(&entry) {
-                rows.shop.last_holds.put(hold.owner, entry);
+                rows.shop.last_holds.put(hold.owner.clone(), entry);
             }
         }
         Ok(())

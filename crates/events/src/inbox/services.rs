@@ -98,6 +98,8 @@ impl Bus for Services {
 
 #[cfg(test)]
 mod tests {
+    use holdfast_core::id::UserId;
+
     use super::*;
 
     #[test]
@@ -105,7 +107,7 @@ mod tests {
         let record = |event_type: &str, imported: bool| OutboxRecord {
             id: 1,
             event_type: event_type.into(),
-            owner: Some(7),
+            owner: UserId::new(7),
             at: holdfast_core::Timestamp::default(),
             data: r#"{"bookingId": 15, "gameTimeSlotId": 848, "playerCount": 2, "userId": 7}"#.into(),
             trace: None,

@@ -78,7 +78,7 @@ pub struct PublishedEvent {
     pub data: String,
     /// Encoded event, shared by all clients.
     pub(crate) frame: Bytes,
-    owner: Option<u64>,
+    owner: Option<UserId>,
 }
 
 impl Stream {
@@ -187,7 +187,7 @@ impl Stream {
         let id = format!("{}.{number}", self.last_durable.load(Ordering::Relaxed));
         let (event_type, data) = (type_of(event), data_of(event, at));
         let json = cloud_event(&self.source, &id, event_type, time_of(event, at), &data, None);
-        let (owner, frame) = (event.owner().map(UserId::get), encode_frame(&id, event_type, &json));
+        let (owner, frame) = (event.owner().cloned(), encode_frame(&id, event_type, &json));
         let published = PublishedEvent { id, durable: None, event_type: event_type.into(), at, data, frame, owner };
         // The only error is that there is no subscriber.
         self.published.send(Arc::new(published)).ok();
@@ -215,7 +215,7 @@ impl EventSink for Stream {
     fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
         OutboxEntry {
             event_type: type_of(event),
-            owner: event.owner().map(UserId::get),
+            owner: event.owner().cloned(),
             at: time_of(event, at),
             data: data_of(event, at),
             trace: None,
@@ -259,7 +259,7 @@ impl PublishedEvent {
         let json = cloud_event(source, &id, &record.event_type, record.at, &record.data, None);
         let frame = encode_frame(&id, &record.event_type, &json);
         let (event_type, data) = (record.event_type.clone(), record.data.clone());
-        Self { id, durable: Some(record.id), event_type, at: record.at, data, frame, owner: record.owner }
+        Self { id, durable: Some(record.id), event_type, at: record.at, data, frame, owner: record.owner.clone() }
     }
 }
 

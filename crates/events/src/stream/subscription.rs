@@ -116,7 +116,7 @@ impl Subscription {
                 }
                 Ok(published) => {
                     self.seen = published.durable.unwrap_or(self.seen);
-                    if self.filter.passes(&published.event_type, published.owner) {
+                    if self.filter.passes(&published.event_type, published.owner.as_ref()) {
                         return Some(published.frame.clone());
                     }
                 }
@@ -157,8 +157,10 @@ impl Subscription {
 }
 
 impl Filter {
-    fn passes(&self, event_type: &str, owner: Option<u64>) -> bool {
-        is_public(event_type) && self.owner.is_none_or(|own| owner == Some(own.get())) && self.types.include(event_type)
+    fn passes(&self, event_type: &str, owner: Option<&UserId>) -> bool {
+        is_public(event_type)
+            && self.owner.as_ref().is_none_or(|own| owner == Some(own))
+            && self.types.include(event_type)
     }
 }
 

@@ -58,9 +58,9 @@ pub async fn check_availability(
 ) -> Result<Response, Problem> {
     let room = room_id(&id)?;
     let body: SlotAvailabilityBody = request.json()?;
-    let user = caller.listing(request.params.user_or(body.user_id)?)?;
+    let user = caller.listing(request.params.user_or(body.user_id.as_ref())?)?;
     let starts = starts(body.date.as_ref(), body.times.as_ref(), body.slots.as_ref())?;
-    let availability = app.query(|rows, at| availability(rows, at, room, user, &starts)).await?;
+    let availability = app.query(|rows, at| availability(rows, at, room, user.as_ref(), &starts)).await?;
     Ok(Reply::json(StatusCode::OK, &AvailabilityView::new(&availability)).into_response())
 }
 

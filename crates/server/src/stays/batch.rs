@@ -41,7 +41,7 @@ pub(super) async fn place(
     request: &Mutation,
     lines: &[Box<RawValue>],
 ) -> Result<Response, Problem> {
-    let receipt = request.receipt(caller)?;
+    let receipt = request.receipt(&caller)?;
     if let Some((id, fingerprint)) = &receipt {
         app.check_record_quota(id, fingerprint).await?;
     }
@@ -173,7 +173,7 @@ impl Batch<'_> {
 
     fn parse_line(&self, line: &RawValue) -> Result<PlaceStayHold, Problem> {
         let line = parse(line.get().as_bytes())?;
-        place_command(self.app, self.caller, self.request, &line)
+        place_command(self.app, &self.caller, self.request, &line)
     }
 
     /// Records a part in which no line succeeded, because another part succeeded: a retry must return the same answer.

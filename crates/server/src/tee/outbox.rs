@@ -143,7 +143,7 @@ pub async fn retry(
     let record = found.ok_or_else(Problem::not_found)?;
     let positions = positions(&app).await?;
     let shown = app.clone();
-    app.run(caller, &request, RetryEvent { event }, move |failed_publication| {
+    app.run(&caller, &request, RetryEvent { event }, move |failed_publication| {
         let failed_publications =
             failed_publication.iter().map(|failed_publication| (event, *failed_publication)).collect();
         Reply::json(StatusCode::OK, &view(&shown, record.clone(), &positions, &failed_publications))

@@ -35,7 +35,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     let outbox_last = app.store().outbox_last().await?;
     let command = CreateWebhook { url: body.url, types, secret: secret.clone(), outbox_last };
     let show = |webhook: &Webhook| Reply::json(StatusCode::CREATED, &WebhookView::new(webhook));
-    let (reply, created) = app.run_with_outcome(caller, &request, command, show).await?;
+    let (reply, created) = app.run_with_outcome(&caller, &request, command, show).await?;
     app.webhooks().fan_out.notify_one();
     app.webhooks().holds.notify_one();
     Ok(match created {
@@ -84,7 +84,7 @@ pub async fn delete(
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let command = DeleteWebhook { id: webhook_id(&id)? };
-    app.run(caller, &request, command, |()| Reply::no_content()).await
+    app.run(&caller, &request, command, |()| Reply::no_content()).await
 }
 
 /// Enables a webhook whose receiver answered 410. Events since then are not sent. Admins only.
@@ -100,7 +100,7 @@ pub async fn enable(
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let command = EnableWebhook { id: webhook_id(&id)? };
-    app.run(caller, &request, command, |webhook| Reply::json(StatusCode::OK, &WebhookView::new(webhook))).await
+    app.run(&caller, &request, command, |webhook| Reply::json(StatusCode::OK, &WebhookView::new(webhook))).await
 }
 
 /// Rotates the secret. The previous secret also signs for 24 hours, so that the receiver can switch without refusing
@@ -121,7 +121,7 @@ pub async fn rotate(
     let command = RotateSecret { id: webhook_id(&id)?, secret: secret.clone() };
     let show =
         |(webhook, now): &(Webhook, Timestamp)| Reply::json(StatusCode::OK, &WebhookView::rotated(webhook, *now));
-    let (reply, rotated) = app.run_with_outcome(caller, &request, command, show).await?;
+    let (reply, rotated) = app.run_with_outcome(&caller, &request, command, show).await?;
     Ok(match rotated {
         Some((webhook, now)) => {
             reply.with_json(&WebhookView::rotated(&webhook, now).with_secret(secret)).into_response()

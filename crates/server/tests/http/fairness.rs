@@ -18,7 +18,7 @@ use crate::tickets::open_event;
 pub(crate) const LINES: u64 = 700;
 
 pub(crate) fn lines(room_type: &RoomType, users: std::ops::Range<u64>) -> Vec<NewHold> {
-    users.map(|user| NewHold { user_id: Some(user), ..new_hold(room_type, day(1), day(2)) }).collect()
+    users.map(|user| NewHold { user_id: Some(user.into()), ..new_hold(room_type, day(1), day(2)) }).collect()
 }
 
 pub(crate) fn body_of(lines: &[NewHold]) -> String {
@@ -131,7 +131,8 @@ async fn batch_with_key_is_replayed_whole(profile: Profile) {
         let other = send_batch(app, "once", &body_of(&lines(&room_type, 1..3))).await;
         assert_eq!(other.refusal(), (422, "IDEMPOTENCY_KEY_REUSED"));
         let single =
-            serde_json::to_string(&NewHold { user_id: Some(5), ..new_hold(&room_type, day(1), day(2)) }).unwrap();
+            serde_json::to_string(&NewHold { user_id: Some(5.into()), ..new_hold(&room_type, day(1), day(2)) })
+                .unwrap();
         let elsewhere = app.send("POST", "/v1/holds", &[("idempotency-key", "once")], &single).await;
         assert_eq!(elsewhere.status, 409, "keys of a named user are the user's own");
     })

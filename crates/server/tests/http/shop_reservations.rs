@@ -1,6 +1,6 @@
 //! Reservation of a cart, as in seed 001.
 
-use holdfast_client::{NewProduct, NewProductOption, Payment};
+use holdfast_client::{NewProduct, NewProductOption, Payment, UserId};
 use holdfast_core::time::Span;
 use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ async fn reserve_response_equals_contract(profile: Profile) {
         // Lines are processed in ascending option id, regardless of their order in the cart.
         user.put_cart_item(second, 1).await.unwrap();
         user.put_cart_item(first, 2).await.unwrap();
-        let answer = reserve(app, user.id).await;
+        let answer = reserve(app, &user.id).await;
         let line = |number: u64, option: u64, name: &str, code: &str, quantity: u32, left: u32| {
             json!({"reservationId": number, "productOptionId": option, "productName": name, "optionCode": code,
                 "quantity": quantity, "status": "RESERVED", "availableStock": left,
@@ -44,29 +44,29 @@ async fn reserve_response_equals_contract(profile: Profile) {
 profiles!(reserve_rejections_equal_contract);
 async fn reserve_rejections_equal_contract(profile: Profile) {
     with_app(profile, async |app| {
-        let check = async |user: u64, status: u16, code: &str, sentence: &str| -> Value {
+        let check = async |user: &UserId, status: u16, code: &str, sentence: &str| -> Value {
             let answer = reserve(app, user).await;
             assert_eq!((answer.refusal(), answer.json["detail"].as_str()), ((status, code), Some(sentence)));
             answer.json
         };
-        check(99, 404, "USER_NOT_FOUND", "사용자를 찾을 수 없습니다.").await;
+        check(&99.into(), 404, "USER_NOT_FOUND", "사용자를 찾을 수 없습니다.").await;
         let user = buyer(app, 0).await;
         let (active, other) = (option(app, 1, 1).await, option(app, 1, 1).await);
         user.reserve(active, 1).await;
         user.put_cart_item(active, 0).await.unwrap();
-        check(user.id, 400, "CART_EMPTY", "장바구니가 비어 있습니다.").await;
+        check(&user.id, 400, "CART_EMPTY", "장바구니가 비어 있습니다.").await;
         // Several errors at once: inactive, reserved already, too many. They are reported in a fixed order.
         user.put_cart_item(active, 5).await.unwrap();
         user.put_cart_item(other, 5).await.unwrap();
         set_active(app, other, false).await;
         let sentence = "비활성화된 상품 옵션이 포함되어 있습니다.";
-        let inactive = check(user.id, 400, "PRODUCT_OPTION_INACTIVE", sentence).await;
+        let inactive = check(&user.id, 400, "PRODUCT_OPTION_INACTIVE", sentence).await;
         assert_eq!(inactive["productOptionId"], json!(other));
         set_active(app, other, true).await;
-        check(user.id, 409, "DUPLICATE_RESERVATION", "이미 진행 중인 주문 예약이 있습니다.").await;
+        check(&user.id, 409, "DUPLICATE_RESERVATION", "이미 진행 중인 주문 예약이 있습니다.").await;
         user.release_order().await.unwrap();
         let sentence = format!("가용 재고가 부족합니다. (상품 옵션 ID: {active})");
-        let short = check(user.id, 409, "INSUFFICIENT_AVAILABLE_STOCK", &sentence).await;
+        let short = check(&user.id, 409, "INSUFFICIENT_AVAILABLE_STOCK", &sentence).await;
         assert_eq!((&short["productOptionId"], &short["available"]), (&json!(active), &json!(1)));
         let answer = send(app, "POST", "/api/order/reserve", &json!({"userId": 0})).await;
         assert_eq!((answer.refusal(), &answer.json["field"]), ((400, "INVALID_INPUT"), &json!("userId")));

@@ -273,7 +273,7 @@ impl TestApp {
         Client::new(&self.url)
     }
 
-    pub(crate) fn guest(&self, user: u64) -> Client {
+    pub(crate) fn guest(&self, user: impl Into<UserId>) -> Client {
         self.admin().as_user(user)
     }
 
@@ -324,7 +324,14 @@ impl TestApp {
         let store = self.store.as_ref().unwrap();
         let tier = if store.is_split() { Tier::Durable } else { Tier::Whole };
         let at = self.clock.now();
-        let entry = OutboxEntry { event_type, owner: Some(7), at, data: "{}".into(), trace: None, imported: false };
+        let entry = OutboxEntry {
+            event_type,
+            owner: holdfast_core::id::UserId::new(7),
+            at,
+            data: "{}".into(),
+            trace: None,
+            imported: false,
+        };
         let mut rows = WorkingSet::default();
         let mut session = store.begin(tier).await.unwrap();
         session.load(&mut rows).await.unwrap();

@@ -11,7 +11,7 @@ use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
 use holdfast_core::calendar::{
     self, BlockStatus, LocalTime, OpenInterval, RoomId, RoomReservationId, SlotStart, rebuild::SetOperatingHours,
 };
-use holdfast_core::id::{HoldId, UserId};
+use holdfast_core::id::HoldId;
 use holdfast_core::time::Span;
 use holdfast_core::{Limits, Timestamp};
 use rand::rngs::StdRng;
@@ -104,7 +104,7 @@ impl Workload {
         match self.rng.random_range(0..100) {
             0..8 => Call::Generate(GenerateSlots { room, until: None }),
             8..45 => {
-                let user = UserId::new(self.rng.random_range(1..=self.users)).expect("a number");
+                let user = crate::user(self.rng.random_range(1..=self.users));
                 let ttl = self.rng.random_bool(0.3).then(|| Span::from_secs(self.rng.random_range(1..=10)));
                 Call::Lock(LockSlots { random: self.rng.random(), room, user, slots: self.slots(now), ttl })
             }

@@ -54,10 +54,10 @@ impl View {
     pub fn expected(model: &Model, now: Timestamp) -> Self {
         let mut view = Self::default();
         for (id, user) in &model.users {
-            view.balances.insert(*id, user.balance);
-            view.carts.insert(*id, user.cart.iter().map(|(option, quantity)| (*option, *quantity)).collect());
-            if let Some(reservation) = model.live(*id, now) {
-                view.reservations.insert(*id, reservation.lines.clone());
+            view.balances.insert(id.clone(), user.balance);
+            view.carts.insert(id.clone(), user.cart.iter().map(|(option, quantity)| (*option, *quantity)).collect());
+            if let Some(reservation) = model.live(id, now) {
+                view.reservations.insert(id.clone(), reservation.lines.clone());
             }
         }
         for (id, goods) in &model.options {
@@ -65,7 +65,7 @@ impl View {
             view.stocks.insert(*id, (stock, model.held(*id, now), model.available(*id, now)));
         }
         for (id, order) in &model.orders {
-            view.orders.insert(*id, (order.user, order.paid, !order.is_cancelled));
+            view.orders.insert(*id, (order.user.clone(), order.paid, !order.is_cancelled));
         }
         view
     }

@@ -72,7 +72,7 @@ impl Auditor {
         let confirmed = query(source, at, |rows, at| {
             let mut missing = false;
             for hold in &live {
-                let confirm = ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner) };
+                let confirm = ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner.clone()) };
                 match rows.attempt(|rows| confirm.decide(rows, at)) {
                     Ok(_) => {}
                     Err(Stop::NeedRows) => missing = true,

@@ -83,7 +83,7 @@ async fn repeated_enter_returns_same_entry() {
         let again = fixture.enter(1).await.unwrap();
         assert_eq!((again.first, &again.entry), (false, &first.entry), "{kind:?}");
         assert_eq!(fixture.entry(1).await, Some(first.entry.clone()), "{kind:?}");
-        let claims = keys().check(&first.entry.token, EVENT, user(1), fixture.now()).unwrap();
+        let claims = keys().check(&first.entry.token, EVENT, &user(1), fixture.now()).unwrap();
         assert_eq!(claims.entry_id, first.entry.id, "{kind:?}");
         let full_second = first.entry.expires_at.as_millis().cast_unsigned().div_ceil(1_000).cast_signed() * 1_000;
         assert_eq!(claims.expires_at.as_millis(), full_second, "{kind:?}");

@@ -8,7 +8,7 @@ use crate::calendar::stats::{Sold, stats};
 use crate::rejection::Fault;
 
 fn ask(world: &mut World, room: RoomId, by: Option<u64>, slots: &[SlotStart]) -> Result<Availability, Rejection> {
-    world.ask(|rows, at| availability(rows, at, room, by.map(user), slots))
+    world.ask(|rows, at| availability(rows, at, room, by.map(user).as_ref(), slots))
 }
 
 /// Returns a room that has a slot of every status tomorrow.

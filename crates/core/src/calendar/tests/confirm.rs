@@ -33,7 +33,7 @@ fn confirm_turns_lock_into_reservation() {
         world.wait(Span::from_secs(299));
         world.events.clear();
         let reservation = run(&mut world, &confirm_command(&lock)).unwrap();
-        assert_eq!((reservation.room, reservation.user, reservation.total), (room, user(1), 20_000));
+        assert_eq!((reservation.room, &reservation.user, reservation.total), (room, &user(1), 20_000));
         assert_eq!((reservation.lock, reservation.confirmed_at), (lock.id, world.now));
         assert_eq!(reservation.slots[1].date(), TOMORROW);
         assert_eq!(reservation.slots[1].time(), time("10:00"));

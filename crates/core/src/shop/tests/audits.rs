@@ -17,13 +17,13 @@ fn sold() -> Sold {
     let mut shop = Shop::new(false);
     let (user, option) = (shop.user(5_000), shop.option(1_000, 10));
     shop.coupon("TENTH", Discount::Percent(10), 5);
-    shop.issue("TENTH", user).unwrap();
-    shop.put(user, option, 2);
-    shop.reserve(user).unwrap();
-    let order = shop.pay_with(user, "TENTH").unwrap().order;
-    shop.put(user, option, 1);
-    let hold = shop.reserve(user).unwrap().hold;
-    let account = shop.world.ask(|rows, _| user::find(rows, user)).unwrap();
+    shop.issue("TENTH", &user).unwrap();
+    shop.put(&user, option, 2);
+    shop.reserve(&user).unwrap();
+    let order = shop.pay_with(&user, "TENTH").unwrap().order;
+    shop.put(&user, option, 1);
+    let hold = shop.reserve(&user).unwrap().hold;
+    let account = shop.world.ask(|rows, _| user::find(rows, &user)).unwrap();
     let option = shop.world.ask(|rows, _| product::find_option(rows, option)).unwrap();
     Sold { shop, account, option, order, hold }
 }

@@ -66,8 +66,8 @@ fn commands_of_other_users_are_forbidden() {
         assert_eq!(hotel.run(&CancelStayHold::new(hold.id, actor)), Err(Rejection::Forbidden));
         assert_eq!(hotel.world.ask(|rows, _| find(rows, hold.id, actor)), Err(Rejection::Forbidden));
         let id = hotel.run(&confirming(&hold)).unwrap().id;
-        assert_eq!(hotel.run(&CancelStayReservation { id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hotel.world.ask(|rows, _| reservation::find(rows, id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hotel.run(&CancelStayReservation { id, actor: actor.clone() }), Err(Rejection::Forbidden));
+        assert_eq!(hotel.world.ask(|rows, _| reservation::find(rows, id, &actor)), Err(Rejection::Forbidden));
     }
 }
 

@@ -65,8 +65,8 @@ fn commands_of_other_users_are_forbidden() {
         assert_eq!(hall.run(&CancelSeatHold::new(hold.id, actor)), Err(Rejection::Forbidden));
         assert_eq!(hall.world.ask(|rows, _| find(rows, hold.id, actor)), Err(Rejection::Forbidden));
         let id = hall.run(&confirming(&hold)).unwrap().id;
-        assert_eq!(hall.run(&CancelSeatReservation { id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hall.world.ask(|rows, _| reservation::find(rows, id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hall.run(&CancelSeatReservation { id, actor: actor.clone() }), Err(Rejection::Forbidden));
+        assert_eq!(hall.world.ask(|rows, _| reservation::find(rows, id, &actor)), Err(Rejection::Forbidden));
     }
 }
 
