@@ -195,7 +195,8 @@ async fn show(console: Console, key: Key, scene: Arc<ViewSnapshot>) {
             let state = scene.state();
             (state.caller.clone(), state.headers.clone())
         };
-        let picture = views::compute(ApiReader { console: &console, caller: &caller, headers: &headers }, &key.view).await;
+        let picture =
+            views::compute(ApiReader { console: &console, caller: &caller, headers: &headers }, &key.view).await;
         computed.increment(1);
         let mut look_again = picture.as_ref().map_or(Some(RECOMPUTE_AFTER), |picture| picture.look_again);
         scene.tell(picture, key.language()).await;

@@ -49,7 +49,8 @@ pub(crate) struct Readers {
 impl Readers {
     pub(crate) fn new(connector: &Arc<ConnectionFactory>, readers_max: usize) -> Self {
         let by_key =
-            [CONTROL, shared::READS, shared::PURGES, &records::reads(), &[records::PURGE_HOLDS], DROPS, PROBES].concat();
+            [CONTROL, shared::READS, shared::PURGES, &records::reads(), &[records::PURGE_HOLDS], DROPS, PROBES]
+                .concat();
         let manager = |purpose, statements| Manager { connector: connector.clone(), purpose, statements, joins: false };
         Self {
             by_key: Pool::new(manager(Purpose::ByKey, by_key), readers_max),

@@ -10,11 +10,11 @@ use holdfast_engine::{OutboxEntry, StoreError, Trace};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use crate::records;
 use crate::codec::{Col, get};
 use crate::connection::Connection;
 use crate::error::explain;
 use crate::pipeline::{Pipeline, QueryResults, Ticket, column, params};
+use crate::records;
 
 /// Number of commits, time of the last one, current time.
 pub(crate) const HEAD: &str = "SELECT count, last_at, clock_timestamp() FROM commits WHERE only_row";

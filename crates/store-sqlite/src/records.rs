@@ -8,9 +8,7 @@ use holdfast_core::audit::Audit;
 use holdfast_core::hold::Hold;
 use holdfast_core::schema::table::LINE_NO;
 use holdfast_core::schema::visit::{self, Visitor, VisitorMut};
-use holdfast_core::schema::{
-    ChildRows, Filter, List, Listed, Order, Record, TableSchema, Value, ValueReader, Values,
-};
+use holdfast_core::schema::{ChildRows, Filter, List, Listed, Order, Record, TableSchema, Value, ValueReader, Values};
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::working_set::Tables;
 use holdfast_engine::Memory;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::BLOCK_SLOTS_MAX;
-use super::local_time::SlotStart;
 use super::line::{LockedSlot, SlotsItem};
+use super::local_time::SlotStart;
 use super::reservation::free_slot;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_starts, not_available};

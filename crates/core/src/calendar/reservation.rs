@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use super::local_time::{LocalTime, SlotStart};
 use super::line::LockedSlot;
+use super::local_time::{LocalTime, SlotStart};
 use super::room::RoomId;
 use super::slot::{Slot, SlotId, SlotState};
 use crate::actor::Actor;

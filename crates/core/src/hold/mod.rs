@@ -156,7 +156,9 @@ pub enum HoldFault {
     /// Expired or replaced.
     Ended,
     /// Confirmed or cancelled; with the record of its first line if it was confirmed.
-    Processed { record: Option<u64> },
+    Processed {
+        record: Option<u64>,
+    },
 }
 
 impl<L: IntoIterator<Item = (i64, Item)>> Placement<L> {

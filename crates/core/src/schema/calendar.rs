@@ -5,18 +5,18 @@ use std::sync::Arc;
 use crate::audit::Audit;
 use crate::calendar::hours::Rebuild;
 use crate::calendar::{
-    Country, Exception, Generation, GenerationId, Holiday, HolidayId, LocalTime, OpenInterval, OperatingHours,
-    Peak, ReservedSlot, Room, RoomId, RoomReservation, RoomReservationId,
-    RoomReservationState, Slot, SlotId, SlotStart, SlotState, Weekdays,
+    Country, Exception, Generation, GenerationId, Holiday, HolidayId, LocalTime, OpenInterval, OperatingHours, Peak,
+    ReservedSlot, Room, RoomId, RoomReservation, RoomReservationId, RoomReservationState, Slot, SlotId, SlotStart,
+    SlotState, Weekdays,
 };
 use crate::id::{ID_MAX, UserId};
 use jiff::civil::Date;
 
-use crate::unit::Kind;
 use crate::schema::list::{Filter, List, Order};
 use crate::schema::record::Record;
 use crate::schema::table::{ChildRows, Column, TableSchema, big, boolean, date, int, moment, text, uuid};
 use crate::schema::value::{Value, ValueReader, Values, number_id, text as text_cell};
+use crate::unit::Kind;
 
 number_id!(RoomId, RoomReservationId);
 text_cell!(Country, |country| country.as_str().into(), Country::parse);

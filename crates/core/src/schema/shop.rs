@@ -6,16 +6,15 @@ use crate::audit::Audit;
 use crate::id::UserId;
 use crate::money::Currency;
 use crate::shop::{
-    CartItem, CartItemId, Coupon, CouponCode, CouponState, Discount, Inventory, InventoryReservationId, Order,
-    OrderId, StockItem, OrderState, Product, ProductId, ProductOption, ProductOptionId,
-    UserAccount, UserCoupon, UserCouponId,
+    CartItem, CartItemId, Coupon, CouponCode, CouponState, Discount, Inventory, InventoryReservationId, Order, OrderId,
+    OrderState, Product, ProductId, ProductOption, ProductOptionId, StockItem, UserAccount, UserCoupon, UserCouponId,
 };
 
-use crate::unit::Kind;
 use crate::schema::list::{Filter, List};
 use crate::schema::record::Record;
 use crate::schema::table::{ChildRows, Column, TableSchema, big, boolean, int, moment, text, uuid};
 use crate::schema::value::{Value, ValueReader, Values, number_id, text as text_cell};
+use crate::unit::Kind;
 
 number_id!(ProductId, ProductOptionId, InventoryReservationId, OrderId);
 text_cell!(CouponCode, |code| code.as_str().into(), |text| CouponCode::parse("code", text).ok());

@@ -3,15 +3,15 @@
 use crate::audit::Audit;
 use crate::id::UserId;
 use crate::stay::{
-    ClientHoldKey, Night, NightId, RoomType, RoomTypeId, StayDates, StayReservation,
-    StayReservationId, StayReservationState,
+    ClientHoldKey, Night, NightId, RoomType, RoomTypeId, StayDates, StayReservation, StayReservationId,
+    StayReservationState,
 };
 
-use crate::unit::Kind;
 use crate::schema::list::{Filter, List};
 use crate::schema::record::Record;
 use crate::schema::table::{TableSchema, big, boolean, date, int, moment, text, uuid};
 use crate::schema::value::{Value, ValueReader, Values, number_id, text as text_cell};
+use crate::unit::Kind;
 
 number_id!(RoomTypeId, StayReservationId);
 text_cell!(ClientHoldKey, |key| key.to_string().into(), ClientHoldKey::parse);

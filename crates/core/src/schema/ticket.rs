@@ -5,15 +5,15 @@ use std::sync::Arc;
 use crate::audit::Audit;
 use crate::id::UserId;
 use crate::ticket::{
-    Buyer, BuyerId, EventId, EventSales, PlannedSeat, ReservedSeat, SeatId, SeatPlan,
-    SeatReservation, SeatReservationId, SeatReservationState, SoldSeat, TicketEvent,
+    Buyer, BuyerId, EventId, EventSales, PlannedSeat, ReservedSeat, SeatId, SeatPlan, SeatReservation,
+    SeatReservationId, SeatReservationState, SoldSeat, TicketEvent,
 };
 
-use crate::unit::Kind;
 use crate::schema::list::{Filter, List};
 use crate::schema::record::Record;
 use crate::schema::table::{ChildRows, Column, TableSchema, big, boolean, int, moment, text, uuid};
 use crate::schema::value::{Value, ValueReader, Values, number_id};
+use crate::unit::Kind;
 
 number_id!(EventId, SeatId, SeatReservationId);
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::cart::CartItemId;
 use super::coupon::{Coupon, CouponCode, CouponState, UserCoupon, UserCouponId};
+use super::line::StockItem;
 use super::order::{Order, OrderId, OrderState};
 use super::product::{ProductOption, ProductOptionId};
-use super::line::StockItem;
 use super::stock::Inventory;
 use super::user::UserAccount;
 use super::{CART_LINES_MAX, stock_unit};
@@ -139,7 +139,8 @@ impl ShopAudit {
                 self.goods.entry(item.option).or_default().sold += u64::from(item.quantity);
             }
         }
-        let coupon = order.coupon.clone().filter(|_| is_paid).map(|code| UserCouponId { code, user: order.user.clone() });
+        let coupon =
+            order.coupon.clone().filter(|_| is_paid).map(|code| UserCouponId { code, user: order.user.clone() });
         self.orders.insert(order.id, OrderSummary { coupon });
         let total: i64 = order.items.iter().map(StockItem::amount).sum();
         if total != order.total || order.total - order.discount != order.paid || order.paid < 0 {
@@ -226,5 +227,4 @@ impl ShopAudit {
             }
         }
     }
-
 }

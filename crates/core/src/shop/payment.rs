@@ -2,8 +2,8 @@
 
 use super::cart::{CartItem, CartItemId};
 use super::coupon::{self, CouponCode, CouponState, UserCoupon, UserCouponId};
-use super::order::{Order, OrderId, OrderState};
 use super::line::{InventoryReservationId, StockItem};
+use super::order::{Order, OrderId, OrderState};
 use super::reservation;
 use super::stock::{self, Inventory};
 use super::user::{self, UserAccount};

@@ -179,4 +179,3 @@ fn find_live(rows: &mut WorkingSet, entry: LiveHold, now: Timestamp) -> Decision
         Some(_) | None => Ok(None),
     }
 }
-

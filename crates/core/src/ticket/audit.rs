@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Buyer, BuyerId, EventId, EventSales, SeatId, SeatPlan, SeatReservation, SeatReservationId,
-    SeatReservationState, SeatsItem, SoldSeat, TicketEvent, seat, seat_of,
+    Buyer, BuyerId, EventId, EventSales, SeatId, SeatPlan, SeatReservation, SeatReservationId, SeatReservationState,
+    SeatsItem, SoldSeat, TicketEvent, seat, seat_of,
 };
 use crate::hold::{Hold, Status};
 use crate::time::Timestamp;
@@ -201,5 +201,4 @@ impl TicketAudit {
             }
         }
     }
-
 }

@@ -17,7 +17,8 @@ async fn each_vertical_is_known_everywhere() {
     let (http, url) = (reqwest::Client::new(), &process.url);
 
     let document: Value = http.get(format!("{url}/openapi.json")).send().await.unwrap().json().await.unwrap();
-    let operations = document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values());
+    let operations =
+        document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values());
     let tags: Vec<&Value> = operations.flat_map(|operation| operation["tags"].as_array().unwrap()).collect();
     for vertical in &VERTICALS {
         assert!(tags.iter().any(|tag| **tag == vertical.tag), "no operation has the tag {}", vertical.tag);

@@ -9,9 +9,9 @@ use holdfast_core::Fault;
 use holdfast_core::calendar::lock::LockSlots;
 use holdfast_core::calendar::{ConfirmLock, ReleaseLock};
 use holdfast_core::hold::{self, HOLD_TTL_MAX, Origin};
-use holdfast_core::{Context, WorkingSet};
 use holdfast_core::id::HoldId;
 use holdfast_core::time::Span;
+use holdfast_core::{Context, WorkingSet};
 use http::StatusCode;
 use uuid::Uuid;
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
 use holdfast_api::stay::StayHoldView;
-use holdfast_core::idempotency::{IdempotencyRecordId, KeepAnswer};
 use holdfast_core::hold::Hold;
+use holdfast_core::idempotency::{IdempotencyRecordId, KeepAnswer};
 use holdfast_core::stay::place::{PlaceStayHold, PlaceStayHolds};
 use holdfast_core::{Command, Rejection};
 use holdfast_engine::{Answer, Once, Refused};

@@ -198,7 +198,10 @@ pub(crate) async fn index_holds(client: &Client, memory: &mut Memory, now: Times
     loop {
         let after = [(Col(Value::Moment(ends_at)), Type::TIMESTAMPTZ), (Col(id.to_value().into_owned()), Type::UUID)];
         let rows = query(client, &sql, &after).await?;
-        let hold = |row| Hold::take(&mut ValueReader::new(row_values(Hold::SCHEMA, row)?), Vec::new()).ok_or_else(|| damaged(Hold::SCHEMA));
+        let hold = |row| {
+            Hold::take(&mut ValueReader::new(row_values(Hold::SCHEMA, row)?), Vec::new())
+                .ok_or_else(|| damaged(Hold::SCHEMA))
+        };
         let page: Vec<Hold> = rows.iter().map(|row| Ok(hold(row)?.1)).collect::<Result<_, StoreError>>()?;
         let is_last = page.len() < PAGE_ROWS;
         if let Some(last) = page.last() {

@@ -132,10 +132,7 @@ impl DurableSession {
 
 fn insert_decisions<'a>(pipeline: &mut Pipeline<'a>, decisions: &'a [AttemptId]) {
     if !decisions.is_empty() {
-        let values = vec![
-            column(decisions, |of| Col(of.hold)),
-            column(decisions, |of| Col(of.attempt.0)),
-        ];
+        let values = vec![column(decisions, |of| Col(of.hold)), column(decisions, |of| Col(of.attempt.0))];
         pipeline.send(INSERT_DECISIONS, values);
     }
 }

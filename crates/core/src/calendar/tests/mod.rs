@@ -141,7 +141,7 @@ fn lock(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> Result
 }
 
 fn confirm(world: &mut World, lock: &Hold) -> RoomReservation {
-    world.run(&ConfirmLock::new(lock.id, Actor::User(lock.owner))).unwrap()
+    world.run(&ConfirmLock::new(lock.id, Actor::User(lock.owner.clone()))).unwrap()
 }
 
 fn reserve(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> RoomReservation {
@@ -192,7 +192,7 @@ fn audit_reservation(audit: &mut Audit, reservation: &RoomReservation) {
 
 /// Returns a lock as its endpoint shows it.
 fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<Hold> {
-    hold::find(rows, id, actor, Origin::Lock)
+    hold::find(rows, id, &actor, Origin::Lock)
 }
 
 /// Returns the slots of some days as clients see them.

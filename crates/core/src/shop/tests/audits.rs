@@ -66,10 +66,11 @@ fn unbalanced_money_is_found() {
 #[test]
 fn cart_without_account_or_too_long_is_found() {
     check("user 999: has a cart", |audit, sold| {
-        audit.shop.cart_item(CartItemId { user: unknown_user(), option: sold.option.id });
+        audit.shop.cart_item(&CartItemId { user: unknown_user(), option: sold.option.id });
     });
     check("user 1: 101 lines in the cart", |audit, sold| {
-        (0..100).for_each(|_| audit.shop.cart_item(CartItemId { user: sold.account.id, option: sold.option.id }));
+        (0..100)
+            .for_each(|_| audit.shop.cart_item(&CartItemId { user: sold.account.id.clone(), option: sold.option.id }));
     });
 }
 
@@ -102,13 +103,13 @@ fn inconsistent_coupons_are_found() {
     check("coupon TENTH: 2 counted as issued, but 1 found", |audit, _| audit.shop.coupon(&coupon(5, 2)));
     check("coupon TENTH: 1 issued of 0", |audit, _| audit.shop.coupon(&coupon(0, 1)));
     check("coupon NONE: issued, but does not exist", |audit, sold| {
-        audit.shop.user_coupon(&of("NONE", sold.account.id), UserCoupon { state: CouponState::Issued });
+        audit.shop.user_coupon(&of("NONE", sold.account.id.clone()), UserCoupon { state: CouponState::Issued });
     });
     check("coupon TENTH of user 999: used, but not by order 1", |audit, _| {
         audit.shop.user_coupon(&of("TENTH", unknown_user()), used(1));
     });
     check("order 1: its coupon is not marked as used by it", |audit, sold| {
-        audit.shop.user_coupon(&of("TENTH", sold.account.id), used(2));
+        audit.shop.user_coupon(&of("TENTH", sold.account.id.clone()), used(2));
     });
 }
 

@@ -156,7 +156,7 @@ impl Shop {
         old.shop.cart.rows().for_each(|(id, row)| durable.shop.cart.insert(id.clone(), *row));
         old.shop.coupons.rows().for_each(|(id, row)| durable.shop.coupons.insert(id.clone(), row.clone()));
         old.shop.user_coupons.rows().for_each(|(id, row)| durable.shop.user_coupons.insert(id.clone(), *row));
-        old.shop.last_holds.rows().for_each(|(id, row)| durable.shop.last_holds.insert(*id, *row));
+        old.shop.last_holds.rows().for_each(|(id, row)| durable.shop.last_holds.insert(id.clone(), *row));
         old.holds.rows().for_each(|(id, row)| durable.holds.insert(*id, row.clone()));
         old.shop.orders.rows().for_each(|(id, row)| durable.shop.orders.insert(*id, row.clone()));
         let mut memory = InMemoryState::complete();
@@ -173,7 +173,7 @@ impl Shop {
         tables.users.rows().for_each(|(_, row)| audit.shop.user(row));
         tables.options.rows().for_each(|(_, row)| audit.shop.option(row));
         tables.inventory.rows().for_each(|(id, row)| audit.shop.inventory(*id, *row));
-        tables.cart.rows().for_each(|(id, _)| audit.shop.cart_item(*id));
+        tables.cart.rows().for_each(|(id, _)| audit.shop.cart_item(id));
         tables.coupons.rows().for_each(|(_, row)| audit.shop.coupon(row));
         tables.user_coupons.rows().for_each(|(id, row)| audit.shop.user_coupon(id, *row));
         tables.orders.rows().for_each(|(_, row)| audit_order(&mut audit, row));
@@ -198,8 +198,8 @@ fn reservation_ids(hold: &Hold) -> Vec<InventoryReservationId> {
     hold.items::<StockItem>().map(|item| item.reservation).collect()
 }
 
-fn payment_of(user: UserId) -> PayOrder {
-    PayOrder { user, coupon: None, expected_amount: None, reservation_ids: None }
+fn payment_of(user: &UserId) -> PayOrder {
+    PayOrder { user: user.clone(), coupon: None, expected_amount: None, reservation_ids: None }
 }
 
 fn code(name: &str) -> CouponCode {

@@ -18,14 +18,14 @@ fn payment_debits_money_stock_and_cart() {
         let paid = shop.pay(&user).unwrap();
         let order = &paid.order;
         assert_eq!((order.total, order.discount, order.paid, paid.balance_after), (2_000, 0, 2_000, 3_000));
-        assert_eq!((order.user, order.hold, order.state), (user, hold.id, OrderState::Paid));
+        assert_eq!((order.user.clone(), order.hold, order.state), (user.clone(), hold.id, OrderState::Paid));
         assert_eq!((order.created_at, &order.coupon), (shop.world.now, &None));
         assert!(order.items.iter().eq(hold.items::<StockItem>()));
         assert_eq!(shop.stock(option), (8, 0, 8), "paid goods are counted once");
-        assert_eq!((shop.balance(user), shop.cart(user)), (3_000, vec![]));
+        assert_eq!((shop.balance(&user), shop.cart(&user)), (3_000, vec![]));
         let confirmed = shop.world.hold(hold.id);
         assert_eq!((confirmed.state, confirmed.record()), (HoldState::Confirmed, Some(order.id.get())));
-        assert_eq!(shop.world.ask(|rows, _| order::find(rows, order.id, Actor::User(user))).unwrap(), *order);
+        assert_eq!(shop.world.ask(|rows, _| order::find(rows, order.id, &Actor::User(user.clone()))).unwrap(), *order);
         assert_eq!(shop.world.events.last(), Some(&Event::OrderPaid(order.clone())));
     });
 }
@@ -73,8 +73,11 @@ fn payment_checks_in_documented_order() {
         };
         assert_eq!(shop.run(&all_wrong(unknown_user())).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
         let (user, _, hold) = reserved(shop, 100);
-        assert_eq!(shop.run(&all_wrong(user)).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
-        let right_lines = PayOrder { reservation_ids: Some(reservation_ids(&hold)), ..all_wrong(user) };
+        assert_eq!(
+            shop.run(&all_wrong(user.clone())).unwrap_err(),
+            Rejection::Shop(ShopRejection::OrderReservationNotFound)
+        );
+        let right_lines = PayOrder { reservation_ids: Some(reservation_ids(&hold)), ..all_wrong(user.clone()) };
         assert_eq!(shop.run(&right_lines).unwrap_err(), Rejection::Shop(ShopRejection::CouponNotUsable));
         let no_coupon = PayOrder { coupon: None, ..right_lines };
         assert_eq!(shop.run(&no_coupon).unwrap_err(), Rejection::Shop(ShopRejection::AmountChanged { amount: 2_000 }));
@@ -104,9 +107,9 @@ fn expiry_is_reported_before_other_lines() {
 fn expected_lines_must_equal_reserved_lines() {
     both(|shop| {
         let (user, first, second) = (shop.user(9_000), shop.option(1_000, 3), shop.option(1_000, 3));
-        shop.put(user, first, 1);
-        shop.put(user, second, 1);
-        let lines = reservation_ids(&shop.reserve(user).unwrap().hold);
+        shop.put(&user, first, 1);
+        shop.put(&user, second, 1);
+        let lines = reservation_ids(&shop.reserve(&user).unwrap().hold);
         let (a, b) = (lines[0], lines[1]);
         for wrong in [vec![], vec![a], vec![b], vec![a, a, b], vec![a, b, InventoryReservationId::new(77).unwrap()]] {
             let payment = PayOrder { reservation_ids: Some(wrong), ..payment_of(&user) };
@@ -188,7 +191,7 @@ fn payment_input_is_bounded() {
             assert_eq!(invalid(rejected).0, "expectedAmount");
         }
         let many = vec![reservation_ids(&hold)[0]; CART_LINES_MAX + 1];
-        let rejected = shop.run(&PayOrder { reservation_ids: Some(many), ..payment_of(user) });
+        let rejected = shop.run(&PayOrder { reservation_ids: Some(many), ..payment_of(&user) });
         assert_eq!(invalid(rejected), ("reservationIds", Fault::TooManyItems { max: CART_LINES_MAX }));
         assert_eq!(shop.stock(option), (10, 2, 8), "the goods are still reserved");
     });

@@ -8,9 +8,9 @@ use crate::time::Span;
 fn cart_is_reserved_for_half_an_hour() {
     both(|shop| {
         let (user, first, second) = (shop.user(0), shop.option(1_000, 10), shop.option(2_500, 16));
-        shop.put(user, second, 1);
-        shop.put(user, first, 2);
-        let reserved = shop.reserve(user).unwrap();
+        shop.put(&user, second, 1);
+        shop.put(&user, first, 2);
+        let reserved = shop.reserve(&user).unwrap();
         let items: Vec<&StockItem> = reserved.hold.items().collect();
         let lines: Vec<_> =
             items.iter().map(|item| (item.reservation.get(), item.option, item.quantity, item.unit_price)).collect();
@@ -21,8 +21,8 @@ fn cart_is_reserved_for_half_an_hour() {
         assert_eq!(&*items[0].option_code, "ETH-HD-200");
         assert_eq!(reserved.hold.created_at, shop.world.now);
         assert_eq!(reserved.hold.expires_at, shop.world.now + Span::from_secs(1_800));
-        assert_eq!(shop.reservation(user).unwrap(), reserved);
-        assert_eq!(shop.cart(user).len(), 2, "the cart stays as it is");
+        assert_eq!(shop.reservation(&user).unwrap(), reserved);
+        assert_eq!(shop.cart(&user).len(), 2, "the cart stays as it is");
         assert_eq!(shop.world.events, [Event::HoldPlaced(reserved.hold)]);
     });
 }
@@ -122,15 +122,15 @@ fn reservation_expires_without_a_job() {
 fn released_reservation_is_free_at_once() {
     both(|shop| {
         let (user, option) = (shop.user(9_000), shop.option(1_000, 2));
-        assert_eq!(shop.release(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
-        shop.put(user, option, 2);
-        let hold = shop.reserve(user).unwrap().hold;
-        shop.release(user).unwrap();
+        assert_eq!(shop.release(&user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
+        shop.put(&user, option, 2);
+        let hold = shop.reserve(&user).unwrap().hold;
+        shop.release(&user).unwrap();
         let released = hold.with_state(HoldState::Cancelled);
         assert_eq!(shop.world.events.last(), Some(&Event::HoldCancelled(released)));
-        assert_eq!(shop.release(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
-        assert_eq!(shop.reservation(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
-        assert_eq!(shop.pay(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
+        assert_eq!(shop.release(&user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
+        assert_eq!(shop.reservation(&user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
+        assert_eq!(shop.pay(&user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         assert_eq!(shop.stock(option), (2, 0, 2));
         shop.reserve(&user).unwrap();
     });
@@ -147,7 +147,7 @@ fn replace_exchanges_reservation_in_one_step() {
         let second = shop.replace(&user).unwrap();
         assert_eq!(second.available, [0, 0], "the replaced hold is free for the new one");
         assert_eq!((shop.stock(old), shop.stock(new)), ((3, 3, 0), (1, 1, 0)));
-        assert_eq!(shop.reservation(user).unwrap(), second);
+        assert_eq!(shop.reservation(&user).unwrap(), second);
         let replaced = first.with_state(HoldState::Replaced { by: second.hold.id });
         let expected = [Event::HoldPlaced(first), Event::HoldReplaced(replaced), Event::HoldPlaced(second.hold)];
         assert_eq!(shop.world.events, expected);
@@ -178,11 +178,11 @@ fn prices_are_fixed_when_reserved() {
         shop.put(&user, id, 2);
         shop.reserve(&user).unwrap();
         shop.run(&ChangeOption { id, price: Some(4_000), is_active: Some(false), stock: None }).unwrap();
-        shop.put(user, id, 3);
-        let reserved = shop.reservation(user).unwrap().hold;
+        shop.put(&user, id, 3);
+        let reserved = shop.reservation(&user).unwrap().hold;
         let item = reserved.items::<StockItem>().next().unwrap();
         assert_eq!((item.quantity, item.unit_price, reserved.total()), (2, 1_000, 2_000));
-        let paid = shop.pay(user).unwrap();
+        let paid = shop.pay(&user).unwrap();
         assert_eq!(paid.balance_after, 7_000);
         assert_eq!(shop.cart(&user), [(id, 1)], "only the bought quantity leaves the cart");
     });
@@ -196,8 +196,8 @@ fn total_is_bounded() {
             shop.put(&user, expensive, quantity);
             assert_eq!(invalid(shop.reserve(&user)), ("totalAmount", Fault::OutOfRange { min: 0, max: AMOUNT_MAX }));
         }
-        shop.put(user, expensive, 1_000);
-        assert_eq!(shop.reserve(user).unwrap().hold.total(), AMOUNT_MAX);
+        shop.put(&user, expensive, 1_000);
+        assert_eq!(shop.reserve(&user).unwrap().hold.total(), AMOUNT_MAX);
     });
 }
 

@@ -77,9 +77,9 @@ fn prepared_hold_does_not_expire() {
     shop.world.wait(Span::from_secs(3_600));
     assert_eq!(shop.stock(option), (4, 2, 2));
     let random = shop.random();
-    assert!(shop.must_retry(&ReserveOrder { random, user, replace: false }));
-    let paid = shop.world.record(&payment_of(user), attempt).unwrap();
-    shop.world.finish(&payment_of(user), attempt, Some(&paid));
+    assert!(shop.must_retry(&ReserveOrder { random, user: user.clone(), replace: false }));
+    let paid = shop.world.record(&payment_of(&user), attempt).unwrap();
+    shop.world.finish(&payment_of(&user), attempt, Some(&paid));
     assert_eq!(shop.state(&hold), (HoldState::Confirmed, Some(paid.order.id.get())));
     shop.inspect();
 }
@@ -89,10 +89,10 @@ fn rejected_payment_reverts_prepare() {
     let (mut shop, user, option, hold) = reserved(100);
     let attempt = shop.world.prepare(&payment_of(&user)).unwrap();
     let too_low = Rejection::Shop(ShopRejection::InsufficientBalance { balance: 100, needed: 2_000 });
-    assert_eq!(shop.world.record(&payment_of(user), attempt), Err(too_low.into()));
-    shop.world.finish(&payment_of(user), attempt, None);
+    assert_eq!(shop.world.record(&payment_of(&user), attempt), Err(too_low.into()));
+    shop.world.finish(&payment_of(&user), attempt, None);
     assert_eq!((shop.state(&hold), shop.stock(option)), ((HoldState::Held, None), (4, 2, 2)));
-    let second = shop.world.prepare(&payment_of(user)).unwrap();
+    let second = shop.world.prepare(&payment_of(&user)).unwrap();
     assert_eq!(second, AttemptId { attempt: Attempt(attempt.attempt.0 + 1), ..attempt });
     shop.world.wait(Span::from_secs(1_800));
     shop.world.finish(&payment_of(&user), second, None);
@@ -106,7 +106,7 @@ fn abandoned_payment_finishes_as_decided() {
         let (mut shop, user, option, hold) = reserved(5_000);
         let attempt = shop.world.prepare(&payment_of(&user)).unwrap();
         let of = attempt;
-        let record = is_committed.then(|| shop.world.record(&payment_of(user), attempt).unwrap().order.id.get());
+        let record = is_committed.then(|| shop.world.record(&payment_of(&user), attempt).unwrap().order.id.get());
         let other_attempt = AttemptId { attempt: Attempt(of.attempt.0 + 1), ..of };
         shop.run(&RecoverHold { of: other_attempt, is_committed }).unwrap();
         assert_eq!(shop.state(&hold), (HoldState::Prepared, None), "another attempt does not affect this one");
@@ -125,21 +125,21 @@ fn abandoned_payment_finishes_as_decided() {
 #[test]
 fn aborted_attempt_records_nothing() {
     let (mut shop, user, _, _) = reserved(5_000);
-    let attempt = shop.world.prepare(&payment_of(user)).unwrap();
+    let attempt = shop.world.prepare(&payment_of(&user)).unwrap();
     shop.world.decide_attempt(attempt, None);
-    assert_eq!(shop.world.record(&payment_of(user), attempt), Err(Stop::Retry));
-    shop.world.finish(&payment_of(user), attempt, None);
-    shop.pay(user).unwrap();
+    assert_eq!(shop.world.record(&payment_of(&user), attempt), Err(Stop::Retry));
+    shop.world.finish(&payment_of(&user), attempt, None);
+    shop.pay(&user).unwrap();
     shop.inspect();
 }
 
 #[test]
 fn recorded_attempt_is_not_recorded_again() {
     let (mut shop, user, _, hold) = reserved(5_000);
-    let attempt = shop.world.prepare(&payment_of(user)).unwrap();
-    let paid = shop.world.record(&payment_of(user), attempt).unwrap();
-    assert_eq!(shop.world.record(&payment_of(user), attempt).unwrap(), paid);
-    shop.world.finish(&payment_of(user), attempt, Some(&paid));
+    let attempt = shop.world.prepare(&payment_of(&user)).unwrap();
+    let paid = shop.world.record(&payment_of(&user), attempt).unwrap();
+    assert_eq!(shop.world.record(&payment_of(&user), attempt).unwrap(), paid);
+    shop.world.finish(&payment_of(&user), attempt, Some(&paid));
     assert_eq!(shop.state(&hold), (HoldState::Confirmed, Some(paid.order.id.get())));
     shop.inspect();
 }
@@ -147,13 +147,13 @@ fn recorded_attempt_is_not_recorded_again() {
 #[test]
 fn late_finish_does_not_affect_next_attempt() {
     let (mut shop, user, _, _) = reserved(5_000);
-    let late = shop.world.prepare(&payment_of(user)).unwrap();
+    let late = shop.world.prepare(&payment_of(&user)).unwrap();
     shop.run(&RecoverHold { of: late, is_committed: false }).unwrap();
-    shop.release(user).unwrap();
-    shop.world.finish(&payment_of(user), late, None);
-    let next = shop.reserve(user).unwrap().hold;
-    shop.world.prepare(&payment_of(user)).unwrap();
-    shop.world.finish(&payment_of(user), late, None);
+    shop.release(&user).unwrap();
+    shop.world.finish(&payment_of(&user), late, None);
+    let next = shop.reserve(&user).unwrap().hold;
+    shop.world.prepare(&payment_of(&user)).unwrap();
+    shop.world.finish(&payment_of(&user), late, None);
     assert_eq!(shop.state(&next), (HoldState::Prepared, None));
 }
 

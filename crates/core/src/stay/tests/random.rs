@@ -159,13 +159,13 @@ impl Model {
         match action {
             Action::Place(command) => self.place(command, now, today),
             Action::Confirm(ConfirmStayHold { id, actor, .. }) => {
-                let hold = self.open(*id, *actor, now)?;
+                let hold = self.open(*id, actor, now)?;
                 self.reservations.push((hold, false));
                 self.holds[hold].end = Some(ModelEnd::Confirmed(self.reservations.len() as u64));
                 Ok(())
             }
             Action::Cancel(CancelStayHold { id, actor, .. }) => {
-                let hold = self.open(*id, *actor, now)?;
+                let hold = self.open(*id, actor, now)?;
                 self.holds[hold].end = Some(ModelEnd::Cancelled);
                 Ok(())
             }
