@@ -293,6 +293,9 @@ error_codes! {
     Unauthenticated 401 "UNAUTHENTICATED"
         "인증이 필요합니다."
         "Send a bearer token in the Authorization header.";
+    UserAlreadyExists 409 "USER_ALREADY_EXISTS"
+        "이미 존재하는 사용자 ID입니다."
+        "There is a user of that id already.";
     UserNotFound 404 "USER_NOT_FOUND"
         "사용자를 찾을 수 없습니다."
         "There is no such user.";
@@ -324,13 +327,13 @@ mod tests {
     use super::ErrorCode;
 
     #[test]
-    fn codes_parse() {
+    fn every_code_parses() {
         assert!(ErrorCode::ALL.iter().all(|code| ErrorCode::parse(code.as_str()) == Some(*code)));
         assert_eq!(ErrorCode::parse("ROOM"), None);
     }
 
     #[test]
-    fn titles_are_words() {
+    fn title_is_code_in_words() {
         assert_eq!(ErrorCode::RoomNotAvailable.title(), "Room not available");
     }
 }

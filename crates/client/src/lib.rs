@@ -46,6 +46,7 @@ pub use ticket::{
 
 use std::time::Duration;
 
+pub use holdfast_api::ids::UserId;
 pub use holdfast_api::list::List;
 pub use reqwest::Method;
 use reqwest::RequestBuilder;
@@ -59,7 +60,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Client {
     http: reqwest::Client,
     url: String,
-    user: Option<u64>,
+    user: Option<UserId>,
     token: Option<String>,
     language: Option<String>,
     idempotency_key: Option<String>,
@@ -81,10 +82,10 @@ impl Client {
         }
     }
 
-    /// Names the caller, for servers without authentication.
+    /// Names the caller, for servers without authentication: an integer, or a text.
     #[must_use]
-    pub fn as_user(&self, user: u64) -> Self {
-        Self { user: Some(user), ..self.clone() }
+    pub fn as_user(&self, user: impl Into<UserId>) -> Self {
+        Self { user: Some(user.into()), ..self.clone() }
     }
 
     /// Sends a bearer token, for servers with authentication.
@@ -115,8 +116,8 @@ impl Client {
     /// [`with_timeout`](Self::with_timeout) sets one.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let mut request = self.http.request(method, format!("{}{path}", self.url));
-        if let Some(user) = self.user {
-            request = request.header("x-user-id", user);
+        if let Some(user) = &self.user {
+            request = request.header("x-user-id", user.to_string());
         }
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);

@@ -19,7 +19,7 @@ const PAGES_MAX: usize = 10;
 #[derive(Clone, Copy)]
 pub struct ApiReader<'a> {
     pub console: &'a Console,
-    pub caller: Caller,
+    pub caller: &'a Caller,
     /// Headers of the page's request; only those meant for the API are passed on.
     pub headers: &'a HeaderMap,
 }
@@ -32,7 +32,7 @@ impl ApiReader<'_> {
     pub async fn get(&self, path: &str) -> Result<Value, ErrorResponse> {
         let internal = || Box::new(Problem::internal().into_response());
         let uri = path.parse().map_err(|_| internal())?;
-        let response = self.console.call(self.caller, Method::GET, uri, self.headers, Body::empty()).await;
+        let response = self.console.call(self.caller.clone(), Method::GET, uri, self.headers, Body::empty()).await;
         if !response.status().is_success() {
             return Err(Box::new(response));
         }

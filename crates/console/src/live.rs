@@ -131,7 +131,8 @@ impl Live {
         let scene = if let Some(scene) = shared.looked_at.get(&key) {
             scene.clone()
         } else {
-            let state = Seen { parts: BTreeMap::new(), failed: None, caller, headers: HeaderMap::new() };
+            let state =
+                Seen { parts: BTreeMap::new(), failed: None, caller: caller.clone(), headers: HeaderMap::new() };
             let scene = Arc::new(ViewSnapshot { tell: broadcast::Sender::new(BACKLOG), state: Mutex::new(state) });
             shared.looked_at.insert(key.clone(), scene.clone());
             console.app.spawn(show(console.clone(), key, scene.clone()));
@@ -192,9 +193,10 @@ async fn show(console: Console, key: Key, scene: Arc<ViewSnapshot>) {
         let (began, before) = (Instant::now(), console.app.stream().activity().changes());
         let (caller, headers) = {
             let state = scene.state();
-            (state.caller, state.headers.clone())
+            (state.caller.clone(), state.headers.clone())
         };
-        let picture = views::compute(ApiReader { console: &console, caller, headers: &headers }, &key.view).await;
+        let picture =
+            views::compute(ApiReader { console: &console, caller: &caller, headers: &headers }, &key.view).await;
         computed.increment(1);
         let mut look_again = picture.as_ref().map_or(Some(RECOMPUTE_AFTER), |picture| picture.look_again);
         scene.tell(picture, key.language()).await;

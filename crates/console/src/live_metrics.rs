@@ -58,7 +58,7 @@ impl Default for LiveMetrics {
 #[serde(rename_all = "camelCase")]
 struct Sample {
     at: i64,
-    /// Live holds by vertical, in the order of `activity::VERTICALS`. The fields below count this second only.
+    /// Live holds by vertical, in the order of `vertical::VERTICALS`. The fields below count this second only.
     live: [u64; 5],
     placed: [u64; 5],
     confirmed: [u64; 5],

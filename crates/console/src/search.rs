@@ -5,6 +5,7 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use holdfast_core::Timestamp;
+use holdfast_core::id::{USER_CHARS_MAX, UserId};
 use holdfast_core::tee::BookingNumber;
 use holdfast_engine::StoreError;
 use holdfast_engine::store::OutboxRecord;
@@ -216,9 +217,9 @@ pub async fn page(
     Query(asked): Query<Asked>,
     headers: HeaderMap,
 ) -> Response {
-    let shell = shell.at("search", session);
-    let q: String = asked.q.trim().chars().take(64).collect();
-    let api = ApiReader { console: &console, caller: session.caller, headers: &headers };
+    let shell = shell.at("search", &session);
+    let q: String = asked.q.trim().chars().take(USER_CHARS_MAX).collect();
+    let api = ApiReader { console: &console, caller: &session.caller, headers: &headers };
     let stories = Search { api, t: shell.t }.all(&q).await;
     if headers.contains_key("hx-request") {
         shell.page(&Found { shell, q, stories })
@@ -250,6 +251,10 @@ impl Search<'_> {
             for kind in Beside::ALL {
                 stories.extend(self.beside(kind, q).await);
             }
+        }
+        // Any text may be a customer.
+        if UserId::parse_text(q).is_some_and(|user| user.number().is_none()) {
+            stories.extend(self.beside(Beside::Customer, q).await);
         }
         stories
     }
@@ -283,7 +288,7 @@ impl Search<'_> {
     async fn beside(&self, kind: Beside, id: &str) -> Option<Story> {
         let thing = match kind {
             Beside::ShopReservation => trace::shop_reservation(&self.api.console.app, id).await?,
-            Beside::Customer => self.get(&format!("/api/users/{id}")).await?,
+            Beside::Customer => self.get(&format!("/api/users/{}", escaped(id))).await?,
             Beside::OutboxEvent => trace::outbox_event(self.api, id).await?,
             Beside::Delivery => trace::delivery(self.api, id).await?,
         };
@@ -296,7 +301,7 @@ impl Search<'_> {
         let end = match (kind, said("status").as_str()) {
             (Beside::ShopReservation, "RESERVED") => Some(End {
                 method: "DELETE",
-                path: format!("/api/order/reserve?userId={}", said("userId")),
+                path: format!("/api/order/reserve?userId={}", escaped(&said("userId"))),
                 label: self.t.search_end,
                 tone: "danger",
                 will: self.t.will_end_shop_reservation.to_owned(),
@@ -348,7 +353,7 @@ impl Search<'_> {
 
     /// Returns the notifications of the customer about a booking.
     async fn notified(&self, booking: &Map<String, Value>, id: &str) -> Vec<Step> {
-        let user = booking.get("userId").map(plain).unwrap_or_default();
+        let user = escaped(&booking.get("userId").map(plain).unwrap_or_default());
         let list = self.api.all(&format!("/v1/notifications?userId={user}")).await.unwrap_or_default();
         let own = list.iter().filter(|it| plain(&it["bookingId"]) == id);
         let step = |it: &Value| Step {
@@ -448,6 +453,11 @@ impl Search<'_> {
         }
         store.outbox_after(before, READ_AT_ONCE).await
     }
+}
+
+/// Percent-encodes a user for a path or a query.
+fn escaped(user: &str) -> String {
+    form_urlencoded::byte_serialize(user.as_bytes()).collect()
 }
 
 /// Formats a value for display.

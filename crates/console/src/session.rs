@@ -12,7 +12,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::Console;
-use super::page::{Customers, Shell};
+use super::page::{CustomerAccess, Shell};
 use holdfast_server::caller::{Caller, Name};
 use holdfast_server::problem::Problem;
 use holdfast_server::request::read_small;
@@ -26,12 +26,12 @@ const FORM_BYTES_MAX: usize = 8 << 10;
 const FORM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An operator's session.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Session {
     pub caller: Caller,
     /// Whether there is a session to sign out of.
     pub signed_in: bool,
-    pub customers: Customers,
+    pub customers: CustomerAccess,
 }
 
 /// Reason why there is no session.
@@ -45,7 +45,7 @@ pub enum NoSession {
 impl Session {
     pub fn of(console: &Console, headers: &HeaderMap) -> Result<Self, NoSession> {
         let auth = console.app.auth();
-        let customers = Customers::of(console);
+        let customers = CustomerAccess::of(console);
         if auth.is_off() {
             return Ok(Self { caller: Caller::Admin(Name::Anonymous), signed_in: false, customers });
         }

@@ -73,7 +73,11 @@ impl Audit {
 
     /// Returns the number of records collected.
     pub fn records(&self) -> u64 {
-        let held = self.holds.records() + self.stay.records() + self.shop.records() + self.calendar.records() + self.ticket.records();
+        let held = self.holds.records()
+            + self.stay.records()
+            + self.shop.records()
+            + self.calendar.records()
+            + self.ticket.records();
         held + self.tee.records() + self.webhook.records()
     }
 

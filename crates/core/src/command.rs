@@ -39,7 +39,7 @@ pub trait Command: Sized + Send + 'static {
     }
 
     /// User for whom it is carried out, if it names one. The engine's queue serves users in turn.
-    fn user(&self) -> Option<UserId> {
+    fn user(&self) -> Option<&UserId> {
         None
     }
 

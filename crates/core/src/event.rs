@@ -39,19 +39,19 @@ pub enum Event {
 
 impl Event {
     /// Returns the user whom the event concerns; `None` for events about resources of the operator.
-    pub fn owner(&self) -> Option<UserId> {
+    pub fn owner(&self) -> Option<&UserId> {
         match self {
-            Self::HoldPlaced(hold) | Self::HoldCancelled(hold) | Self::HoldReplaced(hold) => Some(hold.owner),
+            Self::HoldPlaced(hold) | Self::HoldCancelled(hold) | Self::HoldReplaced(hold) => Some(&hold.owner),
             Self::StayReservationConfirmed(reservation) | Self::StayReservationCancelled(reservation) => {
-                Some(reservation.user)
+                Some(&reservation.user)
             }
-            Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(order.user),
-            Self::RoomSlotsReserved(reservation) | Self::RoomSlotsCancelled(reservation) => Some(reservation.user),
+            Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(&order.user),
+            Self::RoomSlotsReserved(reservation) | Self::RoomSlotsCancelled(reservation) => Some(&reservation.user),
             Self::RoomSlotsBlocked { .. } => None,
-            Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(reservation.user),
-            Self::QueueAdmitted(admission) => Some(admission.user),
+            Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(&reservation.user),
+            Self::QueueAdmitted(admission) => Some(&admission.user),
             Self::Tee(message) => message.owner(),
-            Self::BookingPublished(event) => Some(event.user),
+            Self::BookingPublished(event) => Some(&event.user),
         }
     }
 

@@ -87,6 +87,7 @@ pub enum CalendarRejection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShopRejection {
     UserNotFound,
+    UserAlreadyExists,
     ProductNotFound,
     ProductOptionNotFound,
     StockInUse { in_use: u32 },
@@ -179,6 +180,7 @@ pub enum Fault {
     },
     UnknownValue,
     NotUuidOrUlid,
+    NotAUser,
     EmptyRange,
     InThePast,
     TooFarAhead {

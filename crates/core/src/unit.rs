@@ -63,7 +63,7 @@ impl Scan<Unit> for Units {
 }
 
 /// Key of the number of live holds of one user, per kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Holder {
     pub kind: Kind,
     pub user: UserId,

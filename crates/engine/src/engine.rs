@@ -12,12 +12,12 @@ use crate::batch::{Decided, Meters, Runner};
 use crate::panics::{self, Panic};
 use crate::queue::{COMMAND_WEIGHT_MAX, FlowId, Queue};
 use crate::sink::EventSink;
-use crate::store::{COMMIT_WITHIN, Store};
+use crate::store::{COMMIT_TIMEOUT, Store};
 use crate::task::{Answer, CommandTask, Once, Ownership, Refused};
 
 /// Maximum time of a command after it was taken from the queue. Then its caller is answered that the outcome is
 /// unknown.
-const COMMIT_WAIT_MAX: Duration = COMMIT_WITHIN.saturating_add(Duration::from_millis(500));
+const COMMIT_WAIT_MAX: Duration = COMMIT_TIMEOUT.saturating_add(Duration::from_millis(500));
 /// Number of concurrent batches where rows lie in two stores: one uses each store.
 const SPLIT_LANES: usize = 2;
 /// Maximum number of committed batches that are not durable yet. It keeps the disk busy, and bounds unknown outcomes.
@@ -160,7 +160,7 @@ impl Engine {
         let Shared { queue: OpenQueue(queue), settings, .. } = &*self.shared;
         let in_steps = if self.shared.store.is_split() { command.weight_in_steps() } else { 0 };
         let weight = (command.weight() + in_steps).clamp(1, COMMAND_WEIGHT_MAX);
-        let flow = command.user().map_or(caller, FlowId::User);
+        let flow = command.user().map_or(caller, |user| FlowId::User(user.clone()));
         let lane = command.lane();
         let ownership = Arc::new(Ownership::default());
         let (task, mut answer) = CommandTask::new(command, once, weight, ownership.clone());

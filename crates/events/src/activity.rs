@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use holdfast_api::vertical::{self, VERTICALS};
 use holdfast_core::id::HoldId;
 use holdfast_core::tee::Subject;
 use holdfast_core::{Event, Kind, Timestamp};
@@ -15,15 +16,14 @@ use serde::Serialize;
 
 use crate::wire::event::type_of;
 
-/// The verticals, in the order of the counters below.
-pub const VERTICALS: [&str; 5] = ["stay", "shop", "tee", "ticket", "room"];
+// Indexes of `VERTICALS`, which is the order of the counters below.
 const STAY: usize = 0;
 const SHOP: usize = 1;
 const TEE: usize = 2;
 const TICKET: usize = 3;
 const ROOM: usize = 4;
 /// Index of changes outside the verticals: webhooks, and events being published.
-const BESIDE: usize = 5;
+const BESIDE: usize = VERTICALS.len();
 
 /// Number of changes of each vertical, and of the rest, since the process started.
 pub type Changes = [u64; 6];
@@ -62,7 +62,7 @@ struct Made {
 impl ActivityCounters {
     /// Counts a change; `name` is that of a command or of an event.
     pub fn changed(&self, name: &str) {
-        self.changes[part_of(name)].fetch_add(1, Ordering::Relaxed);
+        self.changes[vertical::index_of(name).unwrap_or(BESIDE)].fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns the number of changes; equal numbers mean that no row changed. The expiry of a hold is not counted.
@@ -94,7 +94,7 @@ impl ActivityCounters {
     pub fn counts(&self, now: Timestamp) -> Counts {
         let mut inner = self.inner.lock();
         let now = now.as_millis() / 1_000;
-        for vertical in 0..VERTICALS.len() {
+        for vertical in 0..BESIDE {
             let ran_out: u64 =
                 inner.made[vertical].extract_if(.., |_, made| made.until <= now).map(|(_, it)| it.live).sum();
             inner.counts.expired[vertical] += ran_out;
@@ -154,18 +154,6 @@ fn vertical_of(kind: Kind) -> usize {
         Kind::Shop => SHOP,
         Kind::Room => ROOM,
         Kind::Ticket => TICKET,
-    }
-}
-
-/// Returns the index of the vertical of a command or an event, by the first part of its name.
-fn part_of(name: &str) -> usize {
-    match name.split('.').next().unwrap_or_default() {
-        "stay" => STAY,
-        "shop" | "order" => SHOP,
-        "tee" | "booking" | "slot" => TEE,
-        "ticket" | "seat" | "queue" => TICKET,
-        "calendar" | "room" => ROOM,
-        _ => BESIDE,
     }
 }
 

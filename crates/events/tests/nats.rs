@@ -64,8 +64,8 @@ fn consume(connection: &Connection, judge: fn(&str, u64) -> Verdict) -> (Seen, o
             async move {
                 assert_eq!(delivery.subject, "slot.reserve");
                 let id = String::from_utf8(delivery.payload.to_vec()).unwrap();
-                let verdict = judge(&id, delivery.tries);
-                seen.send((id, delivery.tries)).ok();
+                let verdict = judge(&id, delivery.deliveries);
+                seen.send((id, delivery.deliveries)).ok();
                 verdict
             }
         };
@@ -86,7 +86,7 @@ async fn messages_arrive_once_and_in_key_order() {
         publish(&connection, &number.to_string(), number % 3).await.unwrap();
         publish(&connection, &number.to_string(), number % 3).await.unwrap();
     }
-    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
+    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Processed);
     let mut orders: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for _ in 0..30 {
         let number: u64 = next(&mut seen).await.0.parse().unwrap();
@@ -101,9 +101,9 @@ async fn messages_arrive_once_and_in_key_order() {
 async fn failed_message_is_redelivered() {
     let connection = connect(options(nats().url())).await;
     let (mut seen, _stop) = consume(&connection, |id, tries| match (id, tries) {
-        ("wrong", _) => Verdict::Hopeless,
-        ("late", 1 | 2) => Verdict::Again,
-        _ => Verdict::Done,
+        ("wrong", _) => Verdict::Discard,
+        ("late", 1 | 2) => Verdict::Retry,
+        _ => Verdict::Processed,
     });
     publish(&connection, "wrong", 1).await.unwrap();
     assert_eq!(next(&mut seen).await, ("wrong".into(), 1));
@@ -130,7 +130,7 @@ async fn message_of_dead_consumer_comes_again_soon() {
     let consumer: PullConsumer = jetstream.get_consumer_from_stream("course", stream).await.unwrap();
     consumer.fetch().max_messages(1).messages().await.unwrap().next().await.unwrap().unwrap();
     let died = Instant::now();
-    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
+    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Processed);
     assert_eq!(next(&mut seen).await, ("1".into(), 2));
     assert!(died.elapsed() < Duration::from_secs(5), "3 s are promised; after {:?}", died.elapsed());
 }
@@ -151,9 +151,9 @@ async fn message_in_progress_is_not_delivered_again() {
             let handle = move |delivery: Delivery| {
                 let seen = seen.clone();
                 async move {
-                    seen.send((String::from_utf8(delivery.payload.to_vec()).unwrap(), delivery.tries)).ok();
+                    seen.send((String::from_utf8(delivery.payload.to_vec()).unwrap(), delivery.deliveries)).ok();
                     tokio::time::sleep(slow).await;
-                    Verdict::Done
+                    Verdict::Processed
                 }
             };
             connection.consume("course", handle, std::future::pending()).await;
@@ -178,9 +178,9 @@ async fn stopping_consumer_returns_its_messages() {
         let handle = move |delivery: Delivery| {
             let (seen, mut waiting) = (seen.clone(), waiting.clone());
             async move {
-                seen.send((String::from_utf8(delivery.payload.to_vec()).unwrap(), delivery.tries)).ok();
+                seen.send((String::from_utf8(delivery.payload.to_vec()).unwrap(), delivery.deliveries)).ok();
                 waiting.wait_for(|go_on| *go_on).await.unwrap();
-                Verdict::Done
+                Verdict::Processed
             }
         };
         stopping.consume("course", handle, async { stopped.await.unwrap_or_default() }).await;
@@ -190,7 +190,7 @@ async fn stopping_consumer_returns_its_messages() {
         publish(&connection, &id.to_string(), 1).await.unwrap();
     }
     assert_eq!(next(&mut first).await, ("0".into(), 1));
-    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
+    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Processed);
     stop.send(()).unwrap();
     let mut rest: BTreeSet<_> = (1..20).map(|id| id.to_string()).collect();
     // The other consumer gets all of them while the first message is still being acted on.
@@ -220,7 +220,7 @@ async fn full_stream_rejects_and_drops_nothing() {
         assert!(taken < 10, "the stream holds at most 1 MiB");
     };
     assert!(matches!(refused, BusError::Refused(_)), "{refused}");
-    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
+    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Processed);
     for _ in 0..taken {
         next(&mut seen).await;
     }
@@ -231,7 +231,7 @@ async fn full_stream_rejects_and_drops_nothing() {
 async fn nats_restart_loses_no_message() {
     let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
     let connection = connect(options(server.url())).await;
-    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
+    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Processed);
     let mut published = 0;
     for round in 0..4 {
         for _ in 0..50 {
@@ -292,7 +292,7 @@ async fn delivered_and_then_killed(listeners: &[&str]) {
     tokio::task::block_in_place(|| server.restart().unwrap());
     until_there(&connection).await;
 
-    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
+    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Processed);
     while !unacknowledged.is_empty() {
         unacknowledged.remove(&next(&mut seen).await.0);
     }
@@ -306,7 +306,7 @@ async fn delayed_redelivery_survives_nats_kill() {
     let connection = connect(options(server.url())).await;
     let (mut seen, _stop) = consume(&connection, |id, _| {
         let is_hard = id.parse::<u64>().unwrap() >= 10;
-        if is_hard && !IS_KILLED.load(Ordering::SeqCst) { Verdict::Again } else { Verdict::Done }
+        if is_hard && !IS_KILLED.load(Ordering::SeqCst) { Verdict::Retry } else { Verdict::Processed }
     });
     for number in 0..30_u64 {
         publish(&connection, &number.to_string(), number).await.unwrap();

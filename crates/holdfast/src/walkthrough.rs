@@ -58,7 +58,7 @@ async fn walk_through(args: &Args) -> anyhow::Result<()> {
     println!("   user {rival}: POST /v1/holds -> {}", said(&refusal));
 
     println!("\n2. User {} pays, and the hold becomes a reservation.", hold.user_id);
-    let owner = client.as_user(hold.user_id);
+    let owner = client.as_user(hold.user_id.clone());
     let reservation = owner.confirm_hold(hold.hold_id).await?;
     println!("   POST /v1/holds/{{holdId}}/confirm -> 201 reservation {}", reservation.reservation_id);
 

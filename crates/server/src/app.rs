@@ -117,7 +117,7 @@ impl App {
         let first_ephemeral = parts.ids.number() >> 16;
         let installation = parts.store.installation().await?;
         let stream = Stream::new(parts.store.outbox_last().await?, first_ephemeral, parts.store.is_split());
-        let stream = Arc::new(stream.configured(&config.events.source, config.stream.keep));
+        let stream = Arc::new(stream.with_settings(&config.events.source, config.stream.keep));
         let (engine, thread) = Engine::start(parts.store, stream.clone(), config.engine_settings())?;
         let events = holdfast_events::Context::new(engine, stream, parts.ids, parts.bus, installation);
         let shared = Shared {

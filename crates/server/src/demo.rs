@@ -106,7 +106,7 @@ async fn fill_shop(engine: &Engine) -> Result<(), Refused> {
         engine.run(create, None).await?;
     }
     for (name, amount) in [("손님 하나", 300_000), ("손님 둘", 50_000)] {
-        let account = engine.run(CreateUser { name: name.into(), currency: None }, None).await?;
+        let account = engine.run(CreateUser { id: None, name: name.into(), currency: None }, None).await?;
         let Answer::Fresh(account) = account else { return Err(Refused::Internal) };
         engine.run(AddBalance { user: account.id, amount }, None).await?;
     }

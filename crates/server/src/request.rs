@@ -7,8 +7,10 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
+use holdfast_api::ids;
 use holdfast_api::list::Page;
 use holdfast_api::params::{ListParams, UserQuery};
+use holdfast_api::parse::parse_user;
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::{Fault, Timestamp};
@@ -72,10 +74,10 @@ impl Mutation {
         if self.named.get().is_none() {
             self.json_or_default::<AnyObject>()?;
         }
-        let in_body = match self.named.get().copied().unwrap_or_default() {
-            NamedUser::Absent => None,
-            NamedUser::Number(number) => Some(number),
-            NamedUser::Invalid => return Err(Problem::invalid("userId", &Fault::WrongType)),
+        let in_body = match self.named.get() {
+            None | Some(NamedUser::Absent) => None,
+            Some(NamedUser::Given(user)) => Some(user),
+            Some(NamedUser::Invalid) => return Err(Problem::invalid("userId", &Fault::WrongType)),
         };
         self.params.user_or(in_body)
     }
@@ -86,9 +88,9 @@ impl Mutation {
     }
 
     /// Returns the id of the idempotency record and the fingerprint of the request, if it has a key.
-    pub fn receipt(&self, caller: Caller) -> Result<Option<(IdempotencyRecordId, [u8; 32])>, Problem> {
+    pub fn receipt(&self, caller: &Caller) -> Result<Option<(IdempotencyRecordId, [u8; 32])>, Problem> {
         let Some((key, fingerprint)) = self.key.clone() else { return Ok(None) };
-        let caller = caller.key_space(self.named_user()?);
+        let caller = caller.key_space(self.named_user()?.as_ref());
         Ok(Some((IdempotencyRecordId { caller, key }, fingerprint)))
     }
 }
@@ -180,12 +182,13 @@ impl Params {
     }
 
     pub fn user(&self) -> Result<Option<UserId>, Problem> {
-        optional_id("userId", self.read::<UserQuery>()?.user_id.as_deref(), UserId::new)
+        let text = self.read::<UserQuery>()?.user_id;
+        Ok(text.map(|text| parse_user("userId", &text)).transpose()?)
     }
 
     /// Returns the user of the query, or of the body; they must agree.
-    pub fn user_or(&self, in_body: Option<u64>) -> Result<Option<UserId>, Problem> {
-        let in_body = in_body.map(|number| id("userId", number, UserId::new)).transpose()?;
+    pub fn user_or(&self, in_body: Option<&ids::UserId>) -> Result<Option<UserId>, Problem> {
+        let in_body = in_body.map(|user| user.user("userId")).transpose()?;
         match (self.user()?, in_body) {
             (Some(query), Some(body)) if query != body => Err(Problem::forbidden()),
             (query, body) => Ok(query.or(body)),

@@ -62,7 +62,7 @@ pub fn router_with_pages(app: App, pages: impl FnOnce(App, Router) -> Router) ->
         .routes(routes!(generation::generate))
         .routes(routes!(generation::list))
         .routes(routes!(slots::list))
-        .routes(routes!(slots::ask))
+        .routes(routes!(slots::check_availability))
         .routes(routes!(slots::get_stats))
         .routes(routes!(blocks::block))
         .routes(routes!(blocks::unblock))

@@ -26,6 +26,8 @@ pub mod submit;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use holdfast_core::id::UserId;
+
 /// A violation, as one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding(pub String);
@@ -34,6 +36,12 @@ impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// Returns one of the users of a history: integers and texts in turn.
+pub(crate) fn user(number: u64) -> UserId {
+    let text = if number.is_multiple_of(2) { format!("auth0|{number}:{{a}}%") } else { number.to_string() };
+    UserId::parse_text(&text).expect("both forms are users")
 }
 
 /// Runs a history; a failed assertion in core is a finding too.

@@ -146,12 +146,12 @@ impl Session {
             }
             Action::Confirm(index) if holds > 0 => {
                 let (place, at) = &self.placed[index.index(holds)];
-                let (id, actor) = (hold_id(place, *at), Actor::User(place.user));
+                let (id, actor) = (hold_id(place, *at), Actor::User(place.user.clone()));
                 self.call(Request::Confirm(ConfirmStayHold::new(id, actor)));
             }
             Action::Cancel(index) if holds > 0 => {
                 let (place, at) = &self.placed[index.index(holds)];
-                let (id, actor) = (hold_id(place, *at), Actor::User(place.user));
+                let (id, actor) = (hold_id(place, *at), Actor::User(place.user.clone()));
                 self.call(Request::Cancel(CancelStayHold::new(id, actor)));
             }
             Action::CancelReservation(index) if reservations > 0 => {
@@ -268,7 +268,7 @@ proptest! {
 
 /// Guards against actions that are all rejected, which would prove nothing.
 #[test]
-fn most_sessions_make_reservations() {
+fn most_histories_confirm_reservations() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();

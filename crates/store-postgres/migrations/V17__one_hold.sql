@@ -19,7 +19,7 @@ CREATE TABLE hold (
     origin      text NOT NULL,
     created_at  timestamptz NOT NULL,
     currency    text NOT NULL,
-    user_id     bigint NOT NULL,
+    user_id     text COLLATE "C" NOT NULL,
     expires_at  timestamptz NOT NULL,
     pay_by      timestamptz,
     ends_at     timestamptz NOT NULL,
@@ -40,7 +40,7 @@ CREATE INDEX hold_by_end ON hold (ends_at) WHERE state <> 'CONFIRMED';
 
 -- Latest hold of a user on a cart.
 CREATE TABLE last_cart_hold (
-    user_id    bigint CONSTRAINT last_cart_hold_pk PRIMARY KEY,
+    user_id    text COLLATE "C" CONSTRAINT last_cart_hold_pk PRIMARY KEY,
     hold_id    uuid NOT NULL,
     kept_until timestamptz NOT NULL,
     version    bigint NOT NULL DEFAULT 0

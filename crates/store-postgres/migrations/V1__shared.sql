@@ -34,7 +34,7 @@ CREATE INDEX idempotency_key_expires_at ON idempotency_key (expires_at);
 CREATE TABLE outbox (
     id         bigint CONSTRAINT outbox_pk PRIMARY KEY,
     event_type text NOT NULL,
-    user_id    bigint,
+    user_id    text COLLATE "C",
     created_at timestamptz NOT NULL,
     data       json
 );

@@ -29,7 +29,7 @@ CREATE TABLE room_type_stock (
 -- needed.
 CREATE TABLE stay_hold (
     id             uuid CONSTRAINT stay_hold_pk PRIMARY KEY,
-    user_id        bigint NOT NULL,
+    user_id        text COLLATE "C" NOT NULL,
     room_type_id   bigint NOT NULL,
     check_in       date NOT NULL,
     check_out      date NOT NULL,
@@ -51,7 +51,7 @@ CREATE TABLE stay_reservation (
     id           bigint CONSTRAINT stay_reservation_pk PRIMARY KEY,
     -- A hold is confirmed at most once. Also used to look up the record of a hold.
     hold_id      uuid NOT NULL CONSTRAINT stay_reservation_hold UNIQUE,
-    user_id      bigint NOT NULL,
+    user_id      text COLLATE "C" NOT NULL,
     room_type_id bigint NOT NULL CONSTRAINT stay_reservation_room_type REFERENCES room_type (id),
     check_in     date NOT NULL,
     check_out    date NOT NULL,

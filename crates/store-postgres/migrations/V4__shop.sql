@@ -2,7 +2,7 @@
 -- reduces it, a reservation never does.
 
 CREATE TABLE users (
-    id       bigint CONSTRAINT users_pk PRIMARY KEY,
+    id       text COLLATE "C" CONSTRAINT users_pk PRIMARY KEY,
     name     text NOT NULL,
     currency text NOT NULL,
     balance  bigint NOT NULL,
@@ -44,7 +44,7 @@ CREATE TABLE inventory (
 );
 
 CREATE TABLE cart_item (
-    user_id           bigint NOT NULL CONSTRAINT cart_item_user REFERENCES users (id),
+    user_id           text COLLATE "C" NOT NULL CONSTRAINT cart_item_user REFERENCES users (id),
     product_option_id bigint NOT NULL CONSTRAINT cart_item_product_option REFERENCES product_option (id),
     quantity          integer NOT NULL CONSTRAINT cart_item_quantity CHECK (quantity > 0),
     version           bigint NOT NULL DEFAULT 0,
@@ -55,7 +55,7 @@ CREATE TABLE orders (
     id              bigint CONSTRAINT orders_pk PRIMARY KEY,
     -- A reservation is paid at most once. Also used to look up the order of a reservation.
     hold_id         uuid NOT NULL CONSTRAINT orders_hold UNIQUE,
-    user_id         bigint NOT NULL CONSTRAINT orders_user REFERENCES users (id),
+    user_id         text COLLATE "C" NOT NULL CONSTRAINT orders_user REFERENCES users (id),
     total_amount    bigint NOT NULL,
     discount_amount bigint NOT NULL,
     paid_amount     bigint NOT NULL,
@@ -94,7 +94,7 @@ CREATE TABLE coupon (
 
 CREATE TABLE user_coupon (
     coupon_code      text NOT NULL CONSTRAINT user_coupon_coupon REFERENCES coupon (code),
-    user_id          bigint NOT NULL CONSTRAINT user_coupon_user REFERENCES users (id),
+    user_id          text COLLATE "C" NOT NULL CONSTRAINT user_coupon_user REFERENCES users (id),
     used_by_order_id bigint,
     version          bigint NOT NULL DEFAULT 0,
     CONSTRAINT user_coupon_pk PRIMARY KEY (coupon_code, user_id)
@@ -105,7 +105,7 @@ CREATE TABLE user_coupon (
 -- needed, and a long history costs nothing.
 CREATE TABLE order_hold (
     id           uuid CONSTRAINT order_hold_pk PRIMARY KEY,
-    user_id      bigint NOT NULL,
+    user_id      text COLLATE "C" NOT NULL,
     created_at   timestamptz NOT NULL,
     expires_at   timestamptz NOT NULL,
     currency     text NOT NULL,

@@ -47,7 +47,7 @@ CREATE TABLE room_reservation (
     -- A lock is confirmed at most once. Also used to look up the record of a lock.
     hold_id      uuid NOT NULL CONSTRAINT room_reservation_hold UNIQUE,
     room_id      bigint NOT NULL CONSTRAINT room_reservation_room REFERENCES room (id),
-    user_id      bigint NOT NULL,
+    user_id      text COLLATE "C" NOT NULL,
     total_price  bigint NOT NULL,
     currency     text NOT NULL,
     first_date   date NOT NULL,
@@ -168,7 +168,7 @@ CREATE TABLE slot_generation_log (
 -- Redis. Locked slots are known in memory from live locks.
 CREATE TABLE room_lock (
     id          uuid CONSTRAINT room_lock_pk PRIMARY KEY,
-    user_id     bigint NOT NULL,
+    user_id     text COLLATE "C" NOT NULL,
     created_at  timestamptz NOT NULL,
     expires_at  timestamptz NOT NULL,
     room_id     bigint NOT NULL,

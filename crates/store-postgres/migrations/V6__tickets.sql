@@ -45,7 +45,7 @@ CREATE TABLE seat_reservation (
     -- A hold is confirmed at most once. Also used to look up the record of a hold.
     hold_id      uuid NOT NULL CONSTRAINT seat_reservation_hold UNIQUE,
     event_id     bigint NOT NULL CONSTRAINT seat_reservation_event REFERENCES ticket_event (id),
-    user_id      bigint NOT NULL,
+    user_id      text COLLATE "C" NOT NULL,
     total_price  bigint NOT NULL CONSTRAINT seat_reservation_total_price CHECK (total_price >= 0),
     currency     text NOT NULL,
     reserved_at  timestamptz NOT NULL,
@@ -75,7 +75,7 @@ CREATE TABLE sold_seat (
 
 CREATE TABLE event_buyer (
     event_id       bigint NOT NULL CONSTRAINT event_buyer_event REFERENCES ticket_event (id),
-    user_id        bigint NOT NULL,
+    user_id        text COLLATE "C" NOT NULL,
     reserved_count integer NOT NULL CONSTRAINT event_buyer_reserved_count CHECK (reserved_count > 0),
     version        bigint NOT NULL DEFAULT 0,
     CONSTRAINT event_buyer_pk PRIMARY KEY (event_id, user_id)
@@ -85,7 +85,7 @@ CREATE TABLE event_buyer (
 -- live holds.
 CREATE TABLE seat_hold (
     id          uuid CONSTRAINT seat_hold_pk PRIMARY KEY,
-    user_id     bigint NOT NULL,
+    user_id     text COLLATE "C" NOT NULL,
     created_at  timestamptz NOT NULL,
     expires_at  timestamptz NOT NULL,
     event_id    bigint NOT NULL,

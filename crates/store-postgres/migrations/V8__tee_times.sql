@@ -55,7 +55,7 @@ CREATE TABLE processed_slot_reservations (
 
 CREATE TABLE bookings (
     id             bigint CONSTRAINT bookings_pk PRIMARY KEY,
-    user_id        bigint NOT NULL,
+    user_id        text COLLATE "C" NOT NULL,
     slot_id        bigint NOT NULL,
     players        integer NOT NULL CONSTRAINT bookings_players CHECK (players > 0),
     unit_price     bigint NOT NULL,
@@ -85,7 +85,7 @@ CREATE INDEX bookings_by_user ON bookings (user_id, id);
 CREATE INDEX bookings_pending ON bookings (id) WHERE status = 'PENDING';
 
 CREATE TABLE booking_idempotency_key (
-    user_id    bigint NOT NULL,
+    user_id    text COLLATE "C" NOT NULL,
     key        text NOT NULL,
     booking_id bigint NOT NULL CONSTRAINT booking_idempotency_key_booking REFERENCES bookings (id),
     slot_id    bigint NOT NULL,
@@ -132,7 +132,7 @@ CREATE TABLE open_booking (
 CREATE TABLE notification (
     id         bigint CONSTRAINT notification_pk PRIMARY KEY,
     booking_id bigint NOT NULL,
-    user_id    bigint NOT NULL,
+    user_id    text COLLATE "C" NOT NULL,
     kind       text NOT NULL,
     created_at timestamptz NOT NULL,
     version    bigint NOT NULL DEFAULT 0

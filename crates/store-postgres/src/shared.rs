@@ -1,7 +1,7 @@
 //! SQL of tables that all verticals share: sequences, idempotency keys, outbox, commit counter.
 
 use holdfast_core::Timestamp;
-use holdfast_core::id::{ID_MAX, IdRange, Sequence};
+use holdfast_core::id::{ID_MAX, IdRange, Sequence, UserId};
 use holdfast_core::idempotency::{IDEMPOTENCY_TTL, IdempotencyRecord, IdempotencyRecordId};
 use holdfast_core::schema::sequence;
 use holdfast_core::working_set::Tables;
@@ -46,7 +46,7 @@ const APPEND_OUTBOX: &str = "WITH drawn AS (
     appended AS (
         INSERT INTO outbox
         SELECT first + position - 1, event_type, user_id, created_at, NULLIF(data, '')::json, trace, imported
-        FROM drawn, unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::text[], $6::text[], $7::boolean[])
+        FROM drawn, unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $6::text[], $7::boolean[])
             WITH ORDINALITY AS entry (event_type, user_id, created_at, data, trace, imported, position))
     SELECT first FROM drawn";
 
@@ -214,7 +214,7 @@ pub(crate) fn append_outbox<'a>(pipeline: &mut Pipeline<'a>, outbox: &'a [Outbox
     let entries: Vec<&'a OutboxEntry> = outbox.iter().collect();
     let values = vec![
         column(&entries, |entry| entry.event_type),
-        column(&entries, |entry| entry.owner.map(Col)),
+        column(&entries, |entry| entry.owner.clone().map(Col)),
         column(&entries, |entry| Col(entry.at)),
         column(&entries, |entry| &*entry.data),
         Box::new(entries.len() as i64),
@@ -248,7 +248,7 @@ async fn outbox(lists: &Connection, sql: &str, id: u64, limit: usize) -> Result<
     let rows = lists.client().query_typed(sql, &[(&Col(id), Type::INT8), (&limit, Type::INT8)]).await;
     let read = |row: &Row| {
         let (Col(id), Col(at)) = (get(row, 0)?, get(row, 3)?);
-        let owner = get::<Option<Col<u64>>>(row, 2)?.map(|Col(owner)| owner);
+        let owner = get::<Option<Col<UserId>>>(row, 2)?.map(|Col(owner)| owner);
         let trace = get::<Option<&str>>(row, 5)?.and_then(Trace::parse);
         let (event_type, data, imported) = (get(row, 1)?, get(row, 4)?, get(row, 6)?);
         Ok(OutboxRecord { id, event_type, owner, at, data, trace, imported })

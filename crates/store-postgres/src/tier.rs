@@ -17,7 +17,7 @@ use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::StoreError;
-use holdfast_engine::store::{COMMIT_WITHIN, Keep, OutboxRecord};
+use holdfast_engine::store::{COMMIT_TIMEOUT, Keep, OutboxRecord};
 
 use crate::clock::StoreClock;
 use crate::codec::{Col, get};
@@ -26,7 +26,7 @@ use crate::error::explain;
 use crate::open::{self, OpenError, PostgresOptions};
 use crate::pipeline::{self, Pipeline, Transaction, params};
 use crate::pool::{Manager, Pool, within};
-use crate::readers::{CONTROL, READ_WITHIN, Readers};
+use crate::readers::{CONTROL, READ_TIMEOUT, Readers};
 use crate::records::{self, Of, RowCache};
 use crate::shared;
 
@@ -114,7 +114,7 @@ impl DurableTier {
         }
         let asked = Instant::now();
         let load = async |connection: &Connection| load(connection, rows, read_set, row_cache).await;
-        clock.heard(within(&readers.by_key, READ_WITHIN, load).await?, asked);
+        clock.heard(within(&readers.by_key, READ_TIMEOUT, load).await?, asked);
         Ok(clock.now())
     }
 
@@ -127,13 +127,13 @@ impl DurableTier {
         let validate = async |connection: &Connection| {
             let mut transaction = Transaction::begin(connection);
             read_set.lock(transaction.pipeline(), &WorkingSet::default());
-            match transaction.commit(COMMIT_WITHIN).await.map_err(StoreError::from) {
+            match transaction.commit(COMMIT_TIMEOUT).await.map_err(StoreError::from) {
                 // A transaction without writes has no unknown outcome.
                 Err(StoreError::OutcomeUnknown(why)) => Err(StoreError::Unavailable(why)),
                 ended => ended.map(drop),
             }
         };
-        within(&self.shared.batches, COMMIT_WITHIN + READ_WITHIN, validate).await
+        within(&self.shared.batches, COMMIT_TIMEOUT + READ_TIMEOUT, validate).await
     }
 
     /// Begins a batch.
@@ -159,7 +159,7 @@ impl DurableTier {
             let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
             drawings.into_iter().map(|drawing| drawing.drawn(&answers)).collect::<Result<Vec<_>, _>>()
         };
-        for (sequence, range) in within(&self.shared.batches, READ_WITHIN, draw).await? {
+        for (sequence, range) in within(&self.shared.batches, READ_TIMEOUT, draw).await? {
             drawn.fill(rows, sequence, range);
         }
         Ok(())
@@ -175,11 +175,11 @@ impl DurableTier {
             let decided = pipeline.send(DECIDED, params![Col(hold), Col(attempt)]);
             // The hold may also have been confirmed by another attempt, or the decision was purged.
             let confirmed = records::ask_confirmed(pipeline, &[hold]);
-            let mut answers = transaction.commit(COMMIT_WITHIN).await?;
+            let mut answers = transaction.commit(COMMIT_TIMEOUT).await?;
             let is_committed = get::<bool>(answers.one(decided), 0)?;
             Ok(is_committed || !records::confirmed(&mut answers, confirmed)?.is_empty())
         };
-        within(&self.shared.batches, COMMIT_WITHIN + READ_WITHIN, decide).await
+        within(&self.shared.batches, COMMIT_TIMEOUT + READ_TIMEOUT, decide).await
     }
 
     /// Returns the outcome of those attempts that are decided.
@@ -208,7 +208,7 @@ impl DurableTier {
             }
             Ok(decided)
         };
-        within(&self.shared.batches, READ_WITHIN, ask).await
+        within(&self.shared.batches, READ_TIMEOUT, ask).await
     }
 
     /// Returns the confirmed ones among these holds.
@@ -219,7 +219,7 @@ impl DurableTier {
             let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
             records::confirmed(&mut answers, confirmed)
         };
-        within(&self.shared.readers.by_key, READ_WITHIN, ask).await
+        within(&self.shared.readers.by_key, READ_TIMEOUT, ask).await
     }
 
     /// The database's time.

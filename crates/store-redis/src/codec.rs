@@ -87,7 +87,7 @@ impl Stored for SeatPointer {
 
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut words = Words::of(bytes)?;
-        let (hold, owner) = (words.hold()?, UserId::new(words.parse()?)?);
+        let (hold, owner) = (words.hold()?, UserId::parse_stored(words.next()?)?);
         let expires_at = match words.next()? {
             "-" => None,
             millis => Some(Timestamp::from_millis(millis.parse().ok()?)),
@@ -210,9 +210,9 @@ mod tests {
         assert_round_trip(&Tally::from_lines(2, [(1_800_000_000, 3), (1_800_000_001, 1)]).expect("lines in order"));
         assert_round_trip(&Tally::from_lines(1, []).expect("prepared only"));
         assert_round_trip(&CapacityFence { capacity: 4, ends_at: Timestamp::from_millis(99) });
-        let owner = UserId::new(7).expect("a number");
+        let owner = UserId::parse_text("a:{b}%c").expect("a text");
         for expires_at in [None, Some(Timestamp::from_millis(99))] {
-            assert_round_trip(&SeatPointer { hold: by, owner, expires_at });
+            assert_round_trip(&SeatPointer { hold: by, owner: owner.clone(), expires_at });
         }
         assert_round_trip(&LiveHold { hold: by, expires_at: Timestamp::from_millis(99) });
         let receipt = IdempotencyRecord {

@@ -48,8 +48,8 @@ impl Keys {
         }
     }
 
-    pub(crate) fn holder(&self, holder: Holder) -> String {
-        format!("{}hold-count:user:{}:{}", self.prefix, kind(holder.kind), holder.user)
+    pub(crate) fn holder(&self, holder: &Holder) -> String {
+        format!("{}hold-count:user:{}:{}", self.prefix, kind(holder.kind), holder.user.key_part())
     }
 
     pub(crate) fn limit(&self, resource: Resource) -> String {
@@ -64,8 +64,8 @@ impl Keys {
         format!("{}hold:{id}", self.prefix)
     }
 
-    pub(crate) fn order_by_user(&self, user: UserId) -> String {
-        format!("{}order-hold:user:{user}", self.prefix)
+    pub(crate) fn order_by_user(&self, user: &UserId) -> String {
+        format!("{}order-hold:user:{}", self.prefix, user.key_part())
     }
 
     pub(crate) fn lock_by_slot(&self, id: SlotId) -> String {
@@ -83,13 +83,13 @@ impl Keys {
     }
 
     /// Number of seats of an event that a user holds.
-    pub(crate) fn buyer(&self, buyer: BuyerId) -> String {
-        format!("{}seat:count:{}:{}", self.prefix, buyer.event, buyer.user)
+    pub(crate) fn buyer(&self, buyer: &BuyerId) -> String {
+        format!("{}seat:count:{}:{}", self.prefix, buyer.event, buyer.user.key_part())
     }
 
     pub(crate) fn stay_by_dates(&self, key: &DatesKey) -> String {
         let StayDates { check_in, check_out } = key.dates;
-        format!("{}hold:idx:{}:{}:{check_in}:{check_out}", self.prefix, key.user, key.room_type)
+        format!("{}hold:idx:{}:{}:{check_in}:{check_out}", self.prefix, key.user.key_part(), key.room_type)
     }
 
     pub(crate) fn stay_by_client_key(&self, key: &ClientKey) -> String {

@@ -106,7 +106,7 @@ impl Live<Unit> for Tally {
 
 impl Live<Holder> for Tally {
     fn name(keys: &Keys, key: &Holder) -> String {
-        keys.holder(*key)
+        keys.holder(key)
     }
 }
 
@@ -154,7 +154,7 @@ impl Live<ClientKey> for stay::LiveHold {
 
 impl Live<UserId> for shop::LastHold {
     fn name(keys: &Keys, key: &UserId) -> String {
-        keys.order_by_user(*key)
+        keys.order_by_user(key)
     }
 }
 
@@ -172,6 +172,6 @@ impl Live<SeatId> for ticket::SeatPointer {
 
 impl Live<BuyerId> for Tally {
     fn name(keys: &Keys, key: &BuyerId) -> String {
-        keys.buyer(*key)
+        keys.buyer(key)
     }
 }

@@ -31,7 +31,7 @@ CREATE INDEX idempotency_key_expires_at ON idempotency_key (expires_at);
 CREATE TABLE outbox (
     id         INTEGER PRIMARY KEY,
     event_type TEXT NOT NULL,
-    user_id    INTEGER,
+    user_id    TEXT,
     created_at INTEGER NOT NULL,
     data       TEXT NOT NULL
 ) STRICT;

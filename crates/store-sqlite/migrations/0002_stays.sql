@@ -26,7 +26,7 @@ CREATE TABLE room_type_stock (
 -- No other index is needed.
 CREATE TABLE stay_hold (
     id             BLOB PRIMARY KEY,
-    user_id        INTEGER NOT NULL,
+    user_id        TEXT    NOT NULL,
     room_type_id   INTEGER NOT NULL,
     check_in       TEXT NOT NULL,
     check_out      TEXT NOT NULL,
@@ -48,7 +48,7 @@ CREATE TABLE stay_hold (
 CREATE TABLE stay_reservation (
     id           INTEGER PRIMARY KEY,
     hold_id      BLOB NOT NULL,
-    user_id      INTEGER NOT NULL,
+    user_id      TEXT    NOT NULL,
     room_type_id INTEGER NOT NULL CONSTRAINT stay_reservation_room_type REFERENCES room_type (id),
     check_in     TEXT NOT NULL,
     check_out    TEXT NOT NULL,

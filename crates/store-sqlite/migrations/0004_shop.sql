@@ -2,14 +2,14 @@
 -- reduces it, a reservation never does.
 
 CREATE TABLE users (
-    id       INTEGER PRIMARY KEY,
+    id       TEXT NOT NULL CONSTRAINT users_pk PRIMARY KEY,
     name     TEXT NOT NULL,
     currency TEXT NOT NULL,
     balance  INTEGER NOT NULL,
     -- Sum of all top-ups; balance plus payments equals it.
     charged  INTEGER NOT NULL,
     CONSTRAINT users_balance CHECK (balance BETWEEN 0 AND charged)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- Options of a product have consecutive numbers.
 CREATE TABLE product (
@@ -40,7 +40,7 @@ CREATE TABLE inventory (
 ) STRICT;
 
 CREATE TABLE cart_item (
-    user_id           INTEGER NOT NULL CONSTRAINT cart_item_user REFERENCES users (id),
+    user_id           TEXT    NOT NULL CONSTRAINT cart_item_user REFERENCES users (id),
     product_option_id INTEGER NOT NULL CONSTRAINT cart_item_product_option REFERENCES product_option (id),
     quantity          INTEGER NOT NULL CONSTRAINT cart_item_quantity CHECK (quantity > 0),
     CONSTRAINT cart_item_pk PRIMARY KEY (user_id, product_option_id)
@@ -50,7 +50,7 @@ CREATE TABLE orders (
     id              INTEGER PRIMARY KEY,
     -- A reservation is paid at most once. Also used to look up the order of a reservation.
     hold_id         BLOB NOT NULL CONSTRAINT orders_hold UNIQUE,
-    user_id         INTEGER NOT NULL CONSTRAINT orders_user REFERENCES users (id),
+    user_id         TEXT    NOT NULL CONSTRAINT orders_user REFERENCES users (id),
     total_amount    INTEGER NOT NULL,
     discount_amount INTEGER NOT NULL,
     paid_amount     INTEGER NOT NULL,
@@ -87,7 +87,7 @@ CREATE TABLE coupon (
 
 CREATE TABLE user_coupon (
     coupon_code      TEXT NOT NULL CONSTRAINT user_coupon_coupon REFERENCES coupon (code),
-    user_id          INTEGER NOT NULL CONSTRAINT user_coupon_user REFERENCES users (id),
+    user_id          TEXT    NOT NULL CONSTRAINT user_coupon_user REFERENCES users (id),
     used_by_order_id INTEGER,
     CONSTRAINT user_coupon_pk PRIMARY KEY (coupon_code, user_id)
 ) STRICT, WITHOUT ROWID;
@@ -97,7 +97,7 @@ CREATE TABLE user_coupon (
 -- needed, and a long history costs nothing.
 CREATE TABLE order_hold (
     id           BLOB CONSTRAINT order_hold_pk PRIMARY KEY,
-    user_id      INTEGER NOT NULL,
+    user_id      TEXT    NOT NULL,
     created_at   INTEGER NOT NULL,
     expires_at   INTEGER NOT NULL,
     currency     TEXT NOT NULL,

@@ -43,7 +43,7 @@ CREATE TABLE room_reservation (
     -- A lock is confirmed at most once. Also used to look up the record of a lock.
     hold_id      BLOB NOT NULL CONSTRAINT room_reservation_hold UNIQUE,
     room_id      INTEGER NOT NULL CONSTRAINT room_reservation_room REFERENCES room (id),
-    user_id      INTEGER NOT NULL,
+    user_id      TEXT    NOT NULL,
     total_price  INTEGER NOT NULL,
     currency     TEXT NOT NULL,
     first_date   TEXT NOT NULL,
@@ -119,7 +119,7 @@ CREATE TABLE slot_generation_log (
 -- Redis. Locked slots are known in memory from live locks.
 CREATE TABLE room_lock (
     id          BLOB CONSTRAINT room_lock_pk PRIMARY KEY,
-    user_id     INTEGER NOT NULL,
+    user_id     TEXT    NOT NULL,
     created_at  INTEGER NOT NULL,
     expires_at  INTEGER NOT NULL,
     room_id     INTEGER NOT NULL,

@@ -42,7 +42,7 @@ CREATE TABLE seat_reservation (
     -- A hold is confirmed at most once. Also used to look up the record of a hold.
     hold_id      BLOB NOT NULL CONSTRAINT seat_reservation_hold UNIQUE,
     event_id     INTEGER NOT NULL CONSTRAINT seat_reservation_event REFERENCES ticket_event (id),
-    user_id      INTEGER NOT NULL,
+    user_id      TEXT    NOT NULL,
     total_price  INTEGER NOT NULL CONSTRAINT seat_reservation_total_price CHECK (total_price >= 0),
     currency     TEXT NOT NULL,
     reserved_at  INTEGER NOT NULL,
@@ -70,7 +70,7 @@ CREATE TABLE sold_seat (
 
 CREATE TABLE event_buyer (
     event_id       INTEGER NOT NULL CONSTRAINT event_buyer_event REFERENCES ticket_event (id),
-    user_id        INTEGER NOT NULL,
+    user_id        TEXT    NOT NULL,
     reserved_count INTEGER NOT NULL CONSTRAINT event_buyer_reserved_count CHECK (reserved_count > 0),
     CONSTRAINT event_buyer_pk PRIMARY KEY (event_id, user_id)
 ) STRICT, WITHOUT ROWID;
@@ -79,7 +79,7 @@ CREATE TABLE event_buyer (
 -- live holds.
 CREATE TABLE seat_hold (
     id          BLOB CONSTRAINT seat_hold_pk PRIMARY KEY,
-    user_id     INTEGER NOT NULL,
+    user_id     TEXT    NOT NULL,
     created_at  INTEGER NOT NULL,
     expires_at  INTEGER NOT NULL,
     event_id    INTEGER NOT NULL,

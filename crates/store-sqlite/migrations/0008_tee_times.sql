@@ -51,7 +51,7 @@ CREATE TABLE processed_slot_reservations (
 
 CREATE TABLE bookings (
     id             INTEGER PRIMARY KEY,
-    user_id        INTEGER NOT NULL,
+    user_id        TEXT    NOT NULL,
     slot_id        INTEGER NOT NULL,
     players        INTEGER NOT NULL CONSTRAINT bookings_players CHECK (players > 0),
     unit_price     INTEGER NOT NULL,
@@ -80,7 +80,7 @@ CREATE INDEX bookings_by_user ON bookings (user_id);
 CREATE INDEX bookings_pending ON bookings (id) WHERE status = 'PENDING';
 
 CREATE TABLE booking_idempotency_key (
-    user_id    INTEGER NOT NULL,
+    user_id    TEXT    NOT NULL,
     key        TEXT NOT NULL,
     booking_id INTEGER NOT NULL CONSTRAINT booking_idempotency_key_booking REFERENCES bookings (id),
     slot_id    INTEGER NOT NULL,
@@ -123,7 +123,7 @@ CREATE TABLE open_booking (
 CREATE TABLE notification (
     id         INTEGER PRIMARY KEY,
     booking_id INTEGER NOT NULL,
-    user_id    INTEGER NOT NULL,
+    user_id    TEXT    NOT NULL,
     kind       TEXT NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;

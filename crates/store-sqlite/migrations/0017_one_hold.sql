@@ -13,7 +13,7 @@ CREATE TABLE hold (
     origin      TEXT NOT NULL,
     created_at  INTEGER NOT NULL,
     currency    TEXT NOT NULL,
-    user_id     INTEGER NOT NULL,
+    user_id     TEXT NOT NULL,
     expires_at  INTEGER NOT NULL,
     pay_by      INTEGER,
     ends_at     INTEGER NOT NULL,
@@ -34,7 +34,7 @@ CREATE INDEX hold_by_end ON hold (ends_at) WHERE state <> 'CONFIRMED';
 
 -- Latest hold of a user on a cart.
 CREATE TABLE last_cart_hold (
-    user_id    INTEGER CONSTRAINT last_cart_hold_pk PRIMARY KEY,
+    user_id    TEXT CONSTRAINT last_cart_hold_pk PRIMARY KEY,
     hold_id    BLOB NOT NULL,
     kept_until INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

@@ -11,7 +11,7 @@ use holdfast_core::hold::ENDED_HOLD_KEPT;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet;
 use holdfast_core::{Timestamp, WorkingSet};
-use holdfast_engine::store::{Committed, Flush, Keep, LIST_WITHIN, OutboxRecord, PURGE_ROWS_MAX, Session, Tier};
+use holdfast_engine::store::{Committed, Flush, Keep, LIST_TIMEOUT, OutboxRecord, PURGE_ROWS_MAX, Session, Tier};
 use holdfast_engine::{Clock, Memory, OutboxEntry, Store, StoreError};
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use rusqlite::{Connection, TransactionBehavior};
@@ -28,7 +28,7 @@ const IDLE_READERS_MAX: usize = 8;
 /// Time for which the store is unhealthy after a failed write, unless a later one succeeds.
 const TROUBLE_LASTS: Duration = Duration::from_secs(5);
 /// Maximum wait for the writer in a health check.
-const CHECK_WITHIN: Duration = Duration::from_secs(2);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Logged when a store is opened on a disk that is full.
 const NO_RESERVE: &str = "the disk is full: free space on it; reads are answered, writes are refused until then";
 /// Maximum number of attempts of a read that finds a batch in the file but not yet in memory.
@@ -129,7 +129,7 @@ impl SqliteStore {
             let commits = shared::commits(&reader).map_err(explain)?;
             Ok((answer, commits, reader))
         });
-        let in_time = tokio::time::timeout(LIST_WITHIN, async {
+        let in_time = tokio::time::timeout(LIST_TIMEOUT, async {
             let ended = running.await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
             let (answer, commits, reader) = ended?;
             self.shared.keep_reader(reader);
@@ -349,7 +349,7 @@ impl Store for SqliteStore {
             }
             let busy = |_| StoreError::Unavailable("the store is busy".into());
             let writer = self.shared.writer.clone().lock_owned();
-            let writer = tokio::time::timeout(CHECK_WITHIN, writer).await.map_err(busy)?;
+            let writer = tokio::time::timeout(CHECK_TIMEOUT, writer).await.map_err(busy)?;
             let shared = self.shared.clone();
             let writing = tokio::task::spawn_blocking(move || {
                 shared::write_time(&writer, shared.now()).map_err(|error| shared.explain_write(error))?;

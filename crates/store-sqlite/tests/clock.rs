@@ -46,7 +46,7 @@ fn place(user: u64) -> PlaceStayHold {
 }
 
 fn confirm(hold: &Hold) -> ConfirmStayHold {
-    ConfirmStayHold::new(hold.id, Actor::User(hold.owner))
+    ConfirmStayHold::new(hold.id, Actor::User(hold.owner.clone()))
 }
 
 #[tokio::test]

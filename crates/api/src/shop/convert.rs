@@ -2,6 +2,7 @@
 
 use holdfast_core::Timestamp;
 use holdfast_core::hold::Hold;
+use holdfast_core::id::UserId;
 use holdfast_core::shop::product::ProductView as CoreProduct;
 use holdfast_core::shop::{
     Cart, Coupon, Discount, Order, OrderState, PaidOrder, ReservedOrder, StockItem, StockView, UserAccount,
@@ -16,7 +17,7 @@ use super::{
 impl UserView {
     pub fn new(account: &UserAccount) -> Self {
         Self {
-            id: account.id.get(),
+            id: (&account.id).into(),
             name: account.name.to_string(),
             balance: account.balance,
             currency: account.currency.as_str().to_owned(),
@@ -64,7 +65,7 @@ impl CartView {
             price: line.option.price,
             is_active: line.option.is_active,
         });
-        Self { user_id: cart.user.get(), items: items.collect() }
+        Self { user_id: (&cart.user).into(), items: items.collect() }
     }
 }
 
@@ -86,8 +87,8 @@ impl CouponView {
         }
     }
 
-    pub fn issued(coupon: &Coupon, user: u64) -> Self {
-        Self { user_id: Some(user), ..Self::new(coupon) }
+    pub fn issued(coupon: &Coupon, user: &UserId) -> Self {
+        Self { user_id: Some(user.into()), ..Self::new(coupon) }
     }
 }
 
@@ -153,7 +154,7 @@ impl OrderView {
         };
         Self {
             order_id: order.id.get(),
-            user_id: order.user.get(),
+            user_id: (&order.user).into(),
             status,
             items: order.items.iter().map(OrderItemView::new).collect(),
             total_amount: order.total,
@@ -175,7 +176,7 @@ impl OrderView {
 impl ReservationEventView {
     pub fn new(hold: &Hold) -> Self {
         Self {
-            user_id: hold.owner.get(),
+            user_id: (&hold.owner).into(),
             items: hold.items::<StockItem>().map(OrderItemView::new).collect(),
             total_amount: hold.total(),
             currency: hold.currency.as_str().to_owned(),

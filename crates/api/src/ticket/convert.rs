@@ -69,7 +69,7 @@ impl SeatHoldView {
         Self {
             hold_id: hold.id.0,
             event_id: item.event.get(),
-            user_id: hold.owner.get(),
+            user_id: (&hold.owner).into(),
             seats: taken(&item.seats),
             status: HoldStatus::of(hold, now),
             created_at: hold.created_at.to_jiff(),
@@ -96,7 +96,7 @@ impl SeatReservationView {
             reservation_id: reservation.id.get(),
             hold_id: reservation.hold.0,
             event_id: reservation.event.get(),
-            user_id: reservation.user.get(),
+            user_id: (&reservation.user).into(),
             seats: taken(&reservation.seats),
             total_price: reservation.total,
             currency: reservation.currency.as_str().to_owned(),

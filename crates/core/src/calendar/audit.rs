@@ -161,7 +161,6 @@ impl CalendarAudit {
             }
         }
     }
-
 }
 
 fn slot_label(id: SlotId) -> String {

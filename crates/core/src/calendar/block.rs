@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use super::BLOCK_SLOTS_MAX;
-use super::local_time::SlotStart;
 use super::line::{LockedSlot, SlotsItem};
+use super::local_time::SlotStart;
 use super::reservation::free_slot;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_starts, not_available};
 use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
 use crate::hold::{AttemptId, Decided, Item, Origin, Placement, confirm, place};
-use crate::id::{HoldId, ID_MAX, UserId};
+use crate::id::{HoldId, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
 use crate::unit::{Holder, Kind};
 use crate::working_set::WorkingSet;
@@ -60,12 +60,12 @@ impl TwoPhase for BlockSlots {
     type Prepared = AttemptId;
 
     fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
-        rows.holders.request(&Holder { kind: Kind::Room, user: system_user() });
+        rows.holders.request(&Holder { kind: Kind::Room, user: UserId::SYSTEM });
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;
         let line = |(id, slot): &(SlotId, Slot)| LockedSlot { start: id.start, minutes: slot.minutes, price: 0 };
         let lock = Placement {
             id: HoldId::new(at.now, self.random),
-            owner: system_user(),
+            owner: UserId::SYSTEM,
             origin: Origin::System,
             created_at: at.now,
             expires_at: at.end_after(at.limits.calendar.lock_ttl),
@@ -168,11 +168,6 @@ impl Command for UnblockSlots {
     fn weight(&self) -> usize {
         1 + self.slots.len().min(BLOCK_SLOTS_MAX) / 8
     }
-}
-
-/// Owner of locks that block slots. They never outlast their command.
-fn system_user() -> UserId {
-    UserId::new(ID_MAX).expect("the largest id is valid")
 }
 
 fn ids(room: RoomId, starts: &[SlotStart]) -> Result<Vec<SlotId>, Rejection> {

@@ -115,7 +115,7 @@ impl EndpointItem for SlotsItem {
             id: RoomReservationId::new(number).expect("sequence numbers are valid ids"),
             lock: hold.id,
             room: self.room,
-            user: hold.owner,
+            user: hold.owner.clone(),
             slots: self.slots.iter().map(ReservedSlot::from).collect(),
             total: price,
             currency: hold.currency,

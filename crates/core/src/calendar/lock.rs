@@ -41,7 +41,7 @@ impl Command for LockSlots {
         let room = room::find(rows, self.room)?;
         let id = HoldId::new(at.now, self.random);
         let replaced = self.replace_own(rows, &ids, id, at.now)?;
-        hold::check_hold_limit(rows, at, Kind::Room, self.user)?;
+        hold::check_hold_limit(rows, at, Kind::Room, &self.user)?;
         let mut slots = Vec::with_capacity(ids.len());
         for id in ids {
             slots.push(lockable(rows, &room, id, replaced.contains(&id), at.now)?);
@@ -49,7 +49,7 @@ impl Command for LockSlots {
         let total = slots.iter().map(|slot| slot.price).sum();
         let lock = Placement {
             id,
-            owner: self.user,
+            owner: self.user.clone(),
             origin: Origin::Lock,
             created_at: at.now,
             expires_at,
@@ -70,8 +70,8 @@ impl Command for LockSlots {
         1 + self.slots.len().min(LOCK_SLOTS_MAX) / 8
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -95,7 +95,7 @@ impl LockSlots {
 
     fn request_rows(&self, rows: &mut WorkingSet, ids: &[SlotId]) {
         rows.calendar.rooms.request(&self.room);
-        rows.holders.request(&Holder { kind: Kind::Room, user: self.user });
+        rows.holders.request(&Holder { kind: Kind::Room, user: self.user.clone() });
         for id in ids {
             slot::request_rows(rows, *id);
         }

@@ -30,7 +30,7 @@ impl<I: EndpointItem> Command for CancelHold<I> {
     type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
-        let hold = hold::find_live(rows, self.id, self.actor, I::ORIGIN, at.now)?;
+        let hold = hold::find_live(rows, self.id, &self.actor, I::ORIGIN, at.now)?;
         cancel(rows, &hold, at.now)
     }
 }

@@ -52,7 +52,7 @@ impl<I: EndpointItem> Command for ConfirmHold<I> {
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<I::Record> {
         rows.ids.request(&I::SEQUENCE);
-        let hold = hold::find_live(rows, self.id, self.actor, I::ORIGIN, at.now)?;
+        let hold = hold::find_live(rows, self.id, &self.actor, I::ORIGIN, at.now)?;
         hold.item::<I>().request_record(&hold, rows);
         let record = hold.item::<I>().confirm(&hold, hold.total(), rows, at)?;
         end(rows, &hold, Records::Shared(I::number(&record)), at.now)?;
@@ -64,7 +64,7 @@ impl<I: EndpointItem> TwoPhase for ConfirmHold<I> {
     type Prepared = AttemptId;
 
     fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
-        let hold = hold::find_live(rows, self.id, self.actor, I::ORIGIN, at.now)?;
+        let hold = hold::find_live(rows, self.id, &self.actor, I::ORIGIN, at.now)?;
         prepare(rows, &hold, at.now)
     }
 

@@ -33,9 +33,9 @@ pub fn held(rows: &mut WorkingSet, unit: Unit, now: Timestamp) -> Decision<u32> 
 }
 
 /// Rejects a user who has reached the maximum number of live holds of a kind, and every user while holds are suspended.
-pub fn check_hold_limit(rows: &mut WorkingSet, at: &Context<'_>, kind: Kind, user: UserId) -> Decision<()> {
+pub fn check_hold_limit(rows: &mut WorkingSet, at: &Context<'_>, kind: Kind, user: &UserId) -> Decision<()> {
     check_suspended(rows, at)?;
-    let live = rows.holders.get(&Holder { kind, user })?.map_or(0, |tally| tally.live(at.now));
+    let live = rows.holders.get(&Holder { kind, user: user.clone() })?.map_or(0, |tally| tally.live(at.now));
     let max = at.limits.holds_per_user_max;
     if live < max { Ok(()) } else { Err(Rejection::TooManyHolds { max }.into()) }
 }
@@ -51,7 +51,7 @@ pub fn check_suspended(rows: &WorkingSet, at: &Context<'_>) -> Result<(), Reject
 /// Requests the counts that [`count`] and [`uncount`] change.
 pub(super) fn request_counts(rows: &mut WorkingSet, hold: &Hold) {
     for kind in hold.kinds() {
-        rows.holders.request(&Holder { kind, user: hold.owner });
+        rows.holders.request(&Holder { kind, user: hold.owner.clone() });
     }
     for (unit, _) in hold.units() {
         rows.held.request(&unit);
@@ -94,7 +94,7 @@ fn count_units(rows: &mut WorkingSet, hold: &Hold, now: Timestamp, sign: i64) ->
 fn count_holder(rows: &mut WorkingSet, hold: &Hold, now: Timestamp, sign: i64) -> Decision<()> {
     let ends_at = Some(hold.ends_at());
     for kind in hold.kinds() {
-        let holder = Holder { kind, user: hold.owner };
+        let holder = Holder { kind, user: hold.owner.clone() };
         rows.holders.count(&holder, Count { quantity: sign, ends_at, now })?;
     }
     Ok(())

@@ -31,7 +31,7 @@ impl Command for ExtendHold {
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Hold> {
         let hold = hold::get(rows, self.id)?.ok_or(ClaimRejection::ClaimNotFound)?;
-        self.actor.must_own(hold.owner)?;
+        self.actor.must_own(&hold.owner)?;
         match hold.status(at.now) {
             Status::Held => {}
             Status::Prepared => return Err(Stop::Retry),

@@ -1,12 +1,12 @@
 //! Lines of a hold, and the trait by which a vertical takes part in its life.
 
+use crate::calendar::SlotsItem;
 use crate::command::{Context, Decision};
 use crate::hold::{Hold, Origin};
 use crate::id::Sequence;
 use crate::shop::StockItem;
 use crate::stay::StayItem;
 use crate::ticket::SeatsItem;
-use crate::calendar::SlotsItem;
 use crate::time::Timestamp;
 use crate::unit::{Kind, Unit};
 use crate::working_set::WorkingSet;

@@ -156,7 +156,9 @@ pub enum HoldFault {
     /// Expired or replaced.
     Ended,
     /// Confirmed or cancelled; with the record of its first line if it was confirmed.
-    Processed { record: Option<u64> },
+    Processed {
+        record: Option<u64>,
+    },
 }
 
 impl<L: IntoIterator<Item = (i64, Item)>> Placement<L> {
@@ -314,20 +316,20 @@ pub fn get(rows: &mut WorkingSet, id: HoldId) -> Decision<Option<Hold>> {
 }
 
 /// Returns a hold that this endpoint placed, to its owner or an operator; `None` if there is none.
-fn find_placed(rows: &mut WorkingSet, id: HoldId, actor: Actor, origin: Origin) -> Decision<Option<Hold>> {
+fn find_placed(rows: &mut WorkingSet, id: HoldId, actor: &Actor, origin: Origin) -> Decision<Option<Hold>> {
     let Some(hold) = get(rows, id)?.filter(|hold| hold.origin == origin) else { return Ok(None) };
-    actor.must_own(hold.owner)?;
+    actor.must_own(&hold.owner)?;
     Ok(Some(hold))
 }
 
 /// Returns a hold that this endpoint placed, to its owner or an operator.
-pub fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor, origin: Origin) -> Decision<Hold> {
+pub fn find(rows: &mut WorkingSet, id: HoldId, actor: &Actor, origin: Origin) -> Decision<Hold> {
     Ok(find_placed(rows, id, actor, origin)?.ok_or_else(|| origin.not_found())?)
 }
 
 /// Returns a live hold that this endpoint placed and `actor` may change, and requests its counts and index entries.
 /// Backs off while the hold is prepared.
-pub fn find_live(rows: &mut WorkingSet, id: HoldId, actor: Actor, origin: Origin, now: Timestamp) -> Decision<Hold> {
+pub fn find_live(rows: &mut WorkingSet, id: HoldId, actor: &Actor, origin: Origin, now: Timestamp) -> Decision<Hold> {
     let reject = |fault| Stop::from(origin.rejection(fault));
     let hold = find_placed(rows, id, actor, origin)?.ok_or_else(|| reject(HoldFault::NotFound))?;
     match hold.status(now) {

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use crate::audit::Audit;
 use crate::calendar::hours::Rebuild;
 use crate::calendar::{
-    Country, Exception, Generation, GenerationId, Holiday, HolidayId, LocalTime, OpenHours, OperatingHours,
-    Peak, ReservedSlot, Room, RoomId, RoomReservation, RoomReservationId,
-    RoomReservationState, Slot, SlotId, SlotStart, SlotState, Weekdays,
+    Country, Exception, Generation, GenerationId, Holiday, HolidayId, LocalTime, OpenInterval, OperatingHours, Peak,
+    ReservedSlot, Room, RoomId, RoomReservation, RoomReservationId, RoomReservationState, Slot, SlotId, SlotStart,
+    SlotState, Weekdays,
 };
 use crate::id::{ID_MAX, UserId};
 use jiff::civil::Date;
 
-use crate::unit::Kind;
 use crate::schema::list::{Filter, List, Order};
 use crate::schema::record::Record;
 use crate::schema::table::{ChildRows, Column, TableSchema, big, boolean, date, int, moment, text, uuid};
 use crate::schema::value::{Value, ValueReader, Values, number_id, text as text_cell};
+use crate::unit::Kind;
 
 number_id!(RoomId, RoomReservationId);
 text_cell!(Country, |country| country.as_str().into(), Country::parse);
@@ -267,7 +267,7 @@ impl Record for RoomReservation {
         fixed: &[
             uuid("hold_id"),
             big("room_id"),
-            big("user_id"),
+            text("user_id"),
             big("total_price"),
             text("currency"),
             // Range of its slots' dates, for the search of sold slots.
@@ -337,13 +337,13 @@ fn take_start(values: &mut ValueReader<'_>) -> Option<SlotStart> {
 }
 
 /// Formats as `09:00-12:00,13:00-24:00`.
-fn write_hours(hours: &[OpenHours]) -> String {
+fn write_hours(hours: &[OpenInterval]) -> String {
     let child_rows: Vec<String> = hours.iter().map(|hours| format!("{}-{}", hours.from, hours.to)).collect();
     child_rows.join(",")
 }
 
-fn read_hours(text: &str) -> Option<Arc<[OpenHours]>> {
-    let child_rows = |text: &str| read_times(text).map(|(from, to)| OpenHours { from, to });
+fn read_hours(text: &str) -> Option<Arc<[OpenInterval]>> {
+    let child_rows = |text: &str| read_times(text).map(|(from, to)| OpenInterval { from, to });
     entries(text, ',').map(child_rows).collect()
 }
 
@@ -374,7 +374,7 @@ fn entries(text: &str, separator: char) -> impl Iterator<Item = &str> {
 }
 
 /// Filter of listed reservations; `None` matches all.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RoomReservationFilter {
     pub user: Option<UserId>,
     pub room: Option<RoomId>,
@@ -385,9 +385,11 @@ impl RoomReservationFilter {
     /// selective.
     pub fn list(&self, after: Option<RoomReservationId>, limit: usize) -> List {
         let list = List::of::<RoomReservation>(after.as_ref(), limit);
-        match (self.user, self.room) {
-            (Some(user), Some(room)) => list.by("user_id", user.get()).filter(Filter::Is("room_id", room.get().into())),
-            (Some(user), None) => list.by("user_id", user.get()),
+        match (&self.user, self.room) {
+            (Some(user), Some(room)) => {
+                list.by("user_id", user.to_string()).filter(Filter::Is("room_id", room.get().into()))
+            }
+            (Some(user), None) => list.by("user_id", user.to_string()),
             (None, Some(room)) => list.by("room_id", room.get()),
             (None, None) => list,
         }

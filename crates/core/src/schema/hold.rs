@@ -7,11 +7,11 @@ use crate::calendar::{LockedSlot, SlotStart, SlotsItem};
 use crate::command::Attempt;
 use crate::hold::{Extras, Hold, HoldState, Item, Line, LineState, Origin};
 use crate::id::{HoldId, UserId};
-use crate::schema::list::List;
-use crate::schema::record::Record;
-use crate::schema::table::{TableSchema, big, bytes, int, moment, text, uuid};
-use crate::schema::value::{ToValue as _, Value, ValueReader, Values};
 use crate::schema::codec;
+use crate::schema::list::{Filter, List};
+use crate::schema::record::Record;
+use crate::schema::table::{TableSchema, bytes, int, moment, text, uuid};
+use crate::schema::value::{ToValue as _, Value, ValueReader, Values};
 use crate::shop::{LastHold, StockItem};
 use crate::stay::{StayDates, StayItem};
 use crate::ticket::{ReservedSeat, SeatsItem};
@@ -41,7 +41,7 @@ impl Record for Hold {
         key: &[uuid("id")],
         fixed: &[text("origin"), moment("created_at"), text("currency")],
         changing: &[
-            big("user_id"),
+            text("user_id"),
             moment("expires_at"),
             moment("pay_by"),
             // The later of the two above, for the index by end.
@@ -130,7 +130,7 @@ impl Record for LastHold {
 
     const SCHEMA: &'static TableSchema = &TableSchema {
         table: "last_cart_hold",
-        key: &[big("user_id")],
+        key: &[text("user_id")],
         fixed: &[],
         changing: &[uuid("hold_id"), moment("kept_until")],
         child_rows: None,
@@ -151,9 +151,9 @@ impl Record for LastHold {
     fn show(_key: &UserId, _row: &Self, _audit: &mut Audit) {}
 }
 
-/// Lists holds in order of their ids.
-pub fn holds(after: Option<&HoldId>, limit: usize) -> List {
-    List::of::<Hold>(after, limit)
+/// Lists holds on carts in order of their ids.
+pub fn carts(after: Option<&HoldId>, limit: usize) -> List {
+    List::of::<Hold>(after, limit).filter(Filter::Is("origin", origin_name(Origin::Cart).into()))
 }
 
 fn origin_name(origin: Origin) -> &'static str {

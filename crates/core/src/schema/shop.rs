@@ -6,16 +6,15 @@ use crate::audit::Audit;
 use crate::id::UserId;
 use crate::money::Currency;
 use crate::shop::{
-    CartItem, CartItemId, Coupon, CouponCode, CouponState, Discount, Inventory, InventoryReservationId, Order,
-    OrderId, StockItem, OrderState, Product, ProductId, ProductOption, ProductOptionId,
-    UserAccount, UserCoupon, UserCouponId,
+    CartItem, CartItemId, Coupon, CouponCode, CouponState, Discount, Inventory, InventoryReservationId, Order, OrderId,
+    OrderState, Product, ProductId, ProductOption, ProductOptionId, StockItem, UserAccount, UserCoupon, UserCouponId,
 };
 
-use crate::unit::Kind;
 use crate::schema::list::{Filter, List};
 use crate::schema::record::Record;
 use crate::schema::table::{ChildRows, Column, TableSchema, big, boolean, int, moment, text, uuid};
 use crate::schema::value::{Value, ValueReader, Values, number_id, text as text_cell};
+use crate::unit::Kind;
 
 number_id!(ProductId, ProductOptionId, InventoryReservationId, OrderId);
 text_cell!(CouponCode, |code| code.as_str().into(), |text| CouponCode::parse("code", text).ok());
@@ -25,7 +24,7 @@ impl Record for UserAccount {
 
     const SCHEMA: &'static TableSchema = &TableSchema {
         table: "users",
-        key: &[big("id")],
+        key: &[text("id")],
         fixed: &[text("name"), text("currency")],
         changing: &[big("balance"), big("charged")],
         child_rows: None,
@@ -40,8 +39,8 @@ impl Record for UserAccount {
     }
 
     fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(UserId, Self)> {
-        let (id, name, currency) = (values.take()?, values.take()?, values.take()?);
-        Some((id, Self { id, name, currency, balance: values.take()?, charged: values.take()? }))
+        let (id, name, currency): (UserId, _, _) = (values.take()?, values.take()?, values.take()?);
+        Some((id.clone(), Self { id, name, currency, balance: values.take()?, charged: values.take()? }))
     }
 
     fn show(_key: &UserId, row: &Self, audit: &mut Audit) {
@@ -148,7 +147,7 @@ impl Record for CartItem {
 
     const SCHEMA: &'static TableSchema = &TableSchema {
         table: "cart_item",
-        key: &[big("user_id"), big("product_option_id")],
+        key: &[text("user_id"), big("product_option_id")],
         fixed: &[],
         changing: &[int("quantity")],
         child_rows: None,
@@ -168,7 +167,7 @@ impl Record for CartItem {
     }
 
     fn show(key: &CartItemId, _row: &Self, audit: &mut Audit) {
-        audit.shop.cart_item(*key);
+        audit.shop.cart_item(key);
     }
 }
 
@@ -219,7 +218,7 @@ impl Record for UserCoupon {
 
     const SCHEMA: &'static TableSchema = &TableSchema {
         table: "user_coupon",
-        key: &[text("coupon_code"), big("user_id")],
+        key: &[text("coupon_code"), text("user_id")],
         fixed: &[],
         changing: &[big("used_by_order_id")],
         child_rows: None,
@@ -288,7 +287,7 @@ impl Record for Order {
         key: &[big("id")],
         fixed: &[
             uuid("hold_id"),
-            big("user_id"),
+            text("user_id"),
             big("total_amount"),
             big("discount_amount"),
             big("paid_amount"),
@@ -350,10 +349,10 @@ pub fn order_of(reservation: InventoryReservationId) -> List {
 }
 
 /// Lists orders in order of number: all, or those of a user, by the index of users.
-pub fn orders(user: Option<UserId>, after: Option<OrderId>, limit: usize) -> List {
+pub fn orders(user: Option<&UserId>, after: Option<OrderId>, limit: usize) -> List {
     let list = List::of::<Order>(after.as_ref(), limit);
     match user {
-        Some(user) => list.by("user_id", user.get()),
+        Some(user) => list.by("user_id", user.to_string()),
         None => list,
     }
 }

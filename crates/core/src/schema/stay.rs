@@ -3,15 +3,15 @@
 use crate::audit::Audit;
 use crate::id::UserId;
 use crate::stay::{
-    ClientHoldKey, Night, NightId, RoomType, RoomTypeId, StayDates, StayReservation,
-    StayReservationId, StayReservationState,
+    ClientHoldKey, Night, NightId, RoomType, RoomTypeId, StayDates, StayReservation, StayReservationId,
+    StayReservationState,
 };
 
-use crate::unit::Kind;
 use crate::schema::list::{Filter, List};
 use crate::schema::record::Record;
 use crate::schema::table::{TableSchema, big, boolean, date, int, moment, text, uuid};
 use crate::schema::value::{Value, ValueReader, Values, number_id, text as text_cell};
+use crate::unit::Kind;
 
 number_id!(RoomTypeId, StayReservationId);
 text_cell!(ClientHoldKey, |key| key.to_string().into(), ClientHoldKey::parse);
@@ -99,7 +99,7 @@ impl Record for StayReservation {
         key: &[big("id")],
         fixed: &[
             uuid("hold_id"),
-            big("user_id"),
+            text("user_id"),
             big("room_type_id"),
             date("check_in"),
             date("check_out"),
@@ -151,7 +151,7 @@ impl Record for StayReservation {
 }
 
 /// Filter of listed reservations; `None` matches all.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct StayReservationFilter {
     pub user: Option<UserId>,
     pub room_type: Option<RoomTypeId>,
@@ -160,11 +160,11 @@ pub struct StayReservationFilter {
 
 impl StayReservationFilter {
     /// Lists in order of number. Users and room types have an index each.
-    pub fn list(self, after: Option<StayReservationId>, limit: usize) -> List {
+    pub fn list(&self, after: Option<StayReservationId>, limit: usize) -> List {
         let mut list = List::of::<StayReservation>(after.as_ref(), limit);
-        match (self.user, self.room_type) {
+        match (&self.user, self.room_type) {
             (Some(user), room_type) => {
-                list = list.by("user_id", user.get());
+                list = list.by("user_id", user.to_string());
                 list.filters.extend(room_type.map(|id| Filter::Is("room_type_id", id.get().into())));
             }
             (None, Some(room_type)) => list = list.by("room_type_id", room_type.get()),

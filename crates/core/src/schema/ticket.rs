@@ -5,15 +5,15 @@ use std::sync::Arc;
 use crate::audit::Audit;
 use crate::id::UserId;
 use crate::ticket::{
-    Buyer, BuyerId, EventId, EventSales, PlannedSeat, ReservedSeat, SeatId, SeatPlan,
-    SeatReservation, SeatReservationId, SeatReservationState, SoldSeat, TicketEvent,
+    Buyer, BuyerId, EventId, EventSales, PlannedSeat, ReservedSeat, SeatId, SeatPlan, SeatReservation,
+    SeatReservationId, SeatReservationState, SoldSeat, TicketEvent,
 };
 
-use crate::unit::Kind;
 use crate::schema::list::{Filter, List};
 use crate::schema::record::Record;
 use crate::schema::table::{ChildRows, Column, TableSchema, big, boolean, int, moment, text, uuid};
 use crate::schema::value::{Value, ValueReader, Values, number_id};
+use crate::unit::Kind;
 
 number_id!(EventId, SeatId, SeatReservationId);
 
@@ -190,7 +190,7 @@ impl Record for Buyer {
 
     const SCHEMA: &'static TableSchema = &TableSchema {
         table: "event_buyer",
-        key: &[big("event_id"), big("user_id")],
+        key: &[big("event_id"), text("user_id")],
         fixed: &[],
         changing: &[int("reserved_count")],
         child_rows: None,
@@ -210,7 +210,7 @@ impl Record for Buyer {
     }
 
     fn show(key: &BuyerId, row: &Self, audit: &mut Audit) {
-        audit.ticket.buyer(*key, *row);
+        audit.ticket.buyer(key, *row);
     }
 }
 
@@ -246,7 +246,7 @@ impl Record for SeatReservation {
         fixed: &[
             uuid("hold_id"),
             big("event_id"),
-            big("user_id"),
+            text("user_id"),
             big("total_price"),
             text("currency"),
             moment("reserved_at"),
@@ -306,8 +306,10 @@ pub fn reservations(
 ) -> List {
     let list = List::of::<SeatReservation>(after.as_ref(), limit);
     match (user, event) {
-        (Some(user), Some(event)) => list.by("user_id", user.get()).filter(Filter::Is("event_id", event.get().into())),
-        (Some(user), None) => list.by("user_id", user.get()),
+        (Some(user), Some(event)) => {
+            list.by("user_id", user.to_string()).filter(Filter::Is("event_id", event.get().into()))
+        }
+        (Some(user), None) => list.by("user_id", user.to_string()),
         (None, Some(event)) => list.by("event_id", event.get()),
         (None, None) => list,
     }

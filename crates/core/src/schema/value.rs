@@ -245,7 +245,6 @@ macro_rules! number_id {
     )+ };
 }
 pub(crate) use number_id;
-number_id!(UserId);
 
 /// Implements the conversions of a type that is stored as text.
 macro_rules! text {
@@ -271,6 +270,11 @@ macro_rules! text {
 pub(crate) use text;
 text!(Currency, |currency| currency.as_str().into(), Currency::parse);
 text!(Zone, |zone| zone.name().into(), Zone::parse);
+text!(
+    UserId,
+    |user| user.text().map_or_else(|| user.to_string().into(), |text| (&**text).into()),
+    UserId::parse_stored
+);
 
 impl ToValue for HoldId {
     fn to_value(&self) -> Value<'_> {

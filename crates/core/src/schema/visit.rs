@@ -107,15 +107,8 @@ fn check_tables_are_listed(tables: Tables) {
         last_holds: _,
         orders: _,
     } = shop;
-    let calendar::Tables {
-        rooms: _,
-        hours: _,
-        holidays: _,
-        slots: _,
-        generations: _,
-        by_slot: _,
-        reservations: _,
-    } = calendar;
+    let calendar::Tables { rooms: _, hours: _, holidays: _, slots: _, generations: _, by_slot: _, reservations: _ } =
+        calendar;
     let ticket::Tables {
         events: _,
         plans: _,

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::cart::CartItemId;
 use super::coupon::{Coupon, CouponCode, CouponState, UserCoupon, UserCouponId};
+use super::line::StockItem;
 use super::order::{Order, OrderId, OrderState};
 use super::product::{ProductOption, ProductOptionId};
-use super::line::StockItem;
 use super::stock::Inventory;
 use super::user::UserAccount;
 use super::{CART_LINES_MAX, stock_unit};
@@ -73,7 +73,7 @@ impl ShopAudit {
 
     pub fn user(&mut self, account: &UserAccount) {
         self.records += 1;
-        self.accounts.entry(account.id).or_default().row = Some((account.balance, account.charged));
+        self.accounts.entry(account.id.clone()).or_default().row = Some((account.balance, account.charged));
     }
 
     pub fn option(&mut self, option: &ProductOption) {
@@ -86,9 +86,9 @@ impl ShopAudit {
         self.goods.entry(id).or_default().row = Some(inventory);
     }
 
-    pub fn cart_item(&mut self, id: CartItemId) {
+    pub fn cart_item(&mut self, id: &CartItemId) {
         self.records += 1;
-        self.accounts.entry(id.user).or_default().cart_lines += 1;
+        self.accounts.entry(id.user.clone()).or_default().cart_lines += 1;
         self.goods.entry(id.option).or_default();
     }
 
@@ -110,7 +110,7 @@ impl ShopAudit {
             Status::Held | Status::Prepared => {
                 self.goods.entry(item.option).or_default().held += u64::from(item.quantity);
                 if hold.origin == Origin::Cart
-                    && let Some(other) = self.accounts.entry(hold.owner).or_default().live_hold.replace(hold.id)
+                    && let Some(other) = self.accounts.entry(hold.owner.clone()).or_default().live_hold.replace(hold.id)
                     && other != hold.id
                 {
                     self.findings.push(format!("hold {}: live at the same time as {other} of the same user", hold.id));
@@ -132,14 +132,15 @@ impl ShopAudit {
     pub fn order(&mut self, order: &Order) {
         self.records += 1;
         let is_paid = order.state == OrderState::Paid;
-        let account = self.accounts.entry(order.user).or_default();
+        let account = self.accounts.entry(order.user.clone()).or_default();
         if is_paid {
             account.paid += order.paid;
             for item in order.items.iter() {
                 self.goods.entry(item.option).or_default().sold += u64::from(item.quantity);
             }
         }
-        let coupon = order.coupon.clone().filter(|_| is_paid).map(|code| UserCouponId { code, user: order.user });
+        let coupon =
+            order.coupon.clone().filter(|_| is_paid).map(|code| UserCouponId { code, user: order.user.clone() });
         self.orders.insert(order.id, OrderSummary { coupon });
         let total: i64 = order.items.iter().map(StockItem::amount).sum();
         if total != order.total || order.total - order.discount != order.paid || order.paid < 0 {
@@ -226,5 +227,4 @@ impl ShopAudit {
             }
         }
     }
-
 }

@@ -33,10 +33,10 @@ use crate::unit::{Kind, Resource, Unit};
 
 pub use cart::{Cart, CartItem, CartItemId, CartLine, CartOf};
 pub use coupon::{Coupon, CouponCode, CouponState, Discount, UserCoupon, UserCouponId};
+pub use line::{InventoryReservationId, LastHold, StockItem};
 pub use order::{Order, OrderId, OrderState};
 pub use payment::PaidOrder;
 pub use product::{Product, ProductId, ProductOption, ProductOptionId};
-pub use line::{InventoryReservationId, LastHold, StockItem};
 pub use reservation::ReservedOrder;
 pub use stock::{Inventory, StockView};
 pub use user::UserAccount;

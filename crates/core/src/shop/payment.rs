@@ -2,8 +2,8 @@
 
 use super::cart::{CartItem, CartItemId};
 use super::coupon::{self, CouponCode, CouponState, UserCoupon, UserCouponId};
-use super::order::{Order, OrderId, OrderState};
 use super::line::{InventoryReservationId, StockItem};
+use super::order::{Order, OrderId, OrderState};
 use super::reservation;
 use super::stock::{self, Inventory};
 use super::user::{self, UserAccount};
@@ -53,8 +53,8 @@ impl Command for PayOrder {
         2
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -63,7 +63,7 @@ impl TwoPhase for PayOrder {
 
     fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
         self.check_input()?;
-        reservation::request_last_hold(rows, self.user);
+        reservation::request_last_hold(rows, &self.user);
         let hold = self.find_open(rows, at.now)?;
         confirm::prepare(rows, &hold, at.now)
     }
@@ -110,30 +110,30 @@ impl PayOrder {
             rows.shop.coupons.request(&id.code);
             rows.shop.user_coupons.request(&id);
         }
-        reservation::request_last_hold(rows, self.user);
-        if let Ok(Some(hold)) = reservation::last_hold(rows, self.user, now) {
+        reservation::request_last_hold(rows, &self.user);
+        if let Ok(Some(hold)) = reservation::last_hold(rows, &self.user, now) {
             for line in hold.items::<StockItem>() {
                 rows.shop.inventory.request(&line.option);
                 rows.held.request(&stock_unit(line.option));
-                rows.shop.cart.request(&CartItemId { user: self.user, option: line.option });
+                rows.shop.cart.request(&CartItemId { user: self.user.clone(), option: line.option });
             }
         }
     }
 
     fn user_coupon(&self) -> Option<UserCouponId> {
-        self.coupon.clone().map(|code| UserCouponId { code, user: self.user })
+        self.coupon.clone().map(|code| UserCouponId { code, user: self.user.clone() })
     }
 
     /// Returns the user's hold if it can still be paid and has the expected lines.
     fn find_open(&self, rows: &mut WorkingSet, now: Timestamp) -> Decision<Hold> {
-        let hold = reservation::last_hold(rows, self.user, now)?;
+        let hold = reservation::last_hold(rows, &self.user, now)?;
         match hold.as_ref().map(|hold| hold.status(now)) {
             Some(Status::Prepared) => Err(Stop::Retry),
-            Some(Status::Expired) => reservation::reject(rows, self.user, ShopRejection::OrderReservationExpired),
+            Some(Status::Expired) => reservation::reject(rows, &self.user, ShopRejection::OrderReservationExpired),
             Some(Status::Held | Status::Confirmed | Status::Cancelled | Status::Replaced) | None => {
                 match hold.filter(|hold| hold.is_live(now) && self.has_expected_lines(hold)) {
                     Some(hold) => Ok(hold),
-                    None => reservation::reject(rows, self.user, ShopRejection::OrderReservationNotFound),
+                    None => reservation::reject(rows, &self.user, ShopRejection::OrderReservationNotFound),
                 }
             }
         }
@@ -148,7 +148,7 @@ impl PayOrder {
 
     /// Debits the account, uses the coupon, takes the stock, and inserts the order of a hold.
     fn pay(&self, rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decision<PaidOrder> {
-        let account = user::find(rows, self.user)?;
+        let account = user::find(rows, &self.user)?;
         let discount = match self.user_coupon() {
             Some(id) => coupon::usable(rows, &id, hold.currency, now)?.discount.of(hold.total()),
             None => 0,
@@ -165,7 +165,7 @@ impl PayOrder {
         take_from_cart(rows, hold)?;
         let order = Order {
             id: OrderId::new(rows.next_id(Sequence::Order)?).expect("sequence numbers are valid ids"),
-            user: self.user,
+            user: self.user.clone(),
             hold: hold.id,
             items: hold.items().cloned().collect(),
             total: hold.total(),
@@ -180,7 +180,7 @@ impl PayOrder {
             rows.shop.user_coupons.put(id, UserCoupon { state: CouponState::Used { order: order.id } });
         }
         let balance_after = balance - needed;
-        rows.shop.users.put(account.id, UserAccount { balance: balance_after, ..account });
+        rows.shop.users.put(account.id.clone(), UserAccount { balance: balance_after, ..account });
         rows.shop.orders.insert(order.id, order.clone());
         rows.emit(Event::OrderPaid(order.clone()));
         Ok(PaidOrder { order, balance_after })
@@ -203,7 +203,7 @@ fn take_stock(rows: &mut WorkingSet, hold: &Hold) -> Decision<()> {
 /// Removes the bought quantities from the cart; quantities added since stay.
 fn take_from_cart(rows: &mut WorkingSet, hold: &Hold) -> Decision<()> {
     for line in hold.items::<StockItem>() {
-        let id = CartItemId { user: hold.owner, option: line.option };
+        let id = CartItemId { user: hold.owner.clone(), option: line.option };
         match rows.shop.cart.get(&id)?.copied() {
             Some(item) if item.quantity > line.quantity => {
                 rows.shop.cart.put(id, CartItem { quantity: item.quantity - line.quantity });
@@ -219,6 +219,6 @@ fn take_from_cart(rows: &mut WorkingSet, hold: &Hold) -> Decision<()> {
 fn recorded(rows: &mut WorkingSet, number: u64) -> Decision<PaidOrder> {
     let id = OrderId::new(number).expect("a record number is an order id");
     let order = rows.shop.orders.get(&id)?.cloned().expect("a recorded order exists");
-    let balance_after = user::find(rows, order.user)?.balance;
+    let balance_after = user::find(rows, &order.user)?.balance;
     Ok(PaidOrder { order, balance_after })
 }

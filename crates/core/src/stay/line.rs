@@ -116,7 +116,7 @@ impl EndpointItem for StayItem {
         let reservation = StayReservation {
             id: StayReservationId::new(number).expect("sequence numbers are valid ids"),
             hold: hold.id,
-            user: hold.owner,
+            user: hold.owner.clone(),
             room_type: self.room_type,
             dates: self.dates,
             price,
@@ -145,7 +145,7 @@ impl StayItem {
     pub(super) fn index_keys(&self, hold: &Hold) -> Option<IndexKeys> {
         let (room_type, dates) = (self.room_type, self.dates);
         self.client_key.map(|key| IndexKeys {
-            dates: DatesKey { user: hold.owner, room_type, dates },
+            dates: DatesKey { user: hold.owner.clone(), room_type, dates },
             client: ClientKey { key, room_type, dates },
         })
     }

@@ -84,7 +84,7 @@ impl StayDates {
 }
 
 /// Index key of a user's hold on a room type and dates; at most one such hold is live.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DatesKey {
     pub user: UserId,
     pub room_type: RoomTypeId,

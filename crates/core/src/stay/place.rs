@@ -41,7 +41,7 @@ impl Command for PlaceStayHold {
         if let Some(old) = find_live_by_dates(rows, self.dates_key(dates), at.now)? {
             cancel::replace(rows, &old, id, at.now)?;
         }
-        hold::check_hold_limit(rows, at, Kind::Stay, self.user)?;
+        hold::check_hold_limit(rows, at, Kind::Stay, &self.user)?;
         let capacity = hold::effective_capacity(rows, resource(self.room_type), room_type.total_quantity, at.now)?;
         for date in dates.nights() {
             let night = room_type::night(rows, NightId { room_type: self.room_type, date })?;
@@ -58,7 +58,7 @@ impl Command for PlaceStayHold {
         let item = StayItem { room_type: self.room_type, dates, client_key: Some(self.client_key) };
         let hold = Placement {
             id,
-            owner: self.user,
+            owner: self.user.clone(),
             origin: Origin::Stay,
             created_at: at.now,
             expires_at: at.end_after(at.limits.stay.hold_ttl),
@@ -81,8 +81,8 @@ impl Command for PlaceStayHold {
         1 + days.clamp(0, HOLD_NIGHTS_MAX as i32) as usize / 8
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -92,7 +92,7 @@ impl PlaceStayHold {
         rows.stay.by_dates.request(&self.dates_key(dates));
         rows.stay.by_client_key.request(&self.client_key(dates));
         rows.fences.request(&resource(self.room_type));
-        rows.holders.request(&Holder { kind: Kind::Stay, user: self.user });
+        rows.holders.request(&Holder { kind: Kind::Stay, user: self.user.clone() });
         for date in dates.nights() {
             rows.stay.nights.request(&NightId { room_type: self.room_type, date });
             rows.held.request(&night_unit(self.room_type, date));
@@ -108,7 +108,7 @@ impl PlaceStayHold {
     }
 
     fn dates_key(&self, dates: StayDates) -> DatesKey {
-        DatesKey { user: self.user, room_type: self.room_type, dates }
+        DatesKey { user: self.user.clone(), room_type: self.room_type, dates }
     }
 
     fn client_key(&self, dates: StayDates) -> ClientKey {
@@ -179,4 +179,3 @@ fn find_live(rows: &mut WorkingSet, entry: LiveHold, now: Timestamp) -> Decision
         Some(_) | None => Ok(None),
     }
 }
-

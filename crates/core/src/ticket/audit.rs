@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Buyer, BuyerId, EventId, EventSales, SeatId, SeatPlan, SeatReservation, SeatReservationId,
-    SeatReservationState, SeatsItem, SoldSeat, TicketEvent, seat, seat_of,
+    Buyer, BuyerId, EventId, EventSales, SeatId, SeatPlan, SeatReservation, SeatReservationId, SeatReservationState,
+    SeatsItem, SoldSeat, TicketEvent, seat, seat_of,
 };
 use crate::hold::{Hold, Status};
 use crate::time::Timestamp;
@@ -80,9 +80,9 @@ impl TicketAudit {
         self.seats.entry(id).or_default().sold = Some(seat.reservation);
     }
 
-    pub fn buyer(&mut self, id: BuyerId, buyer: Buyer) {
+    pub fn buyer(&mut self, id: &BuyerId, buyer: Buyer) {
         self.records += 1;
-        self.buyers.entry(id).or_default().reserved = buyer.reserved;
+        self.buyers.entry(id.clone()).or_default().reserved = buyer.reserved;
     }
 
     pub fn line(&mut self, hold: &Hold, item: &SeatsItem) {
@@ -116,7 +116,7 @@ impl TicketAudit {
     pub fn reservation(&mut self, reservation: &SeatReservation) {
         self.records += 1;
         if reservation.state == SeatReservationState::Reserved {
-            let buyer = BuyerId { event: reservation.event, user: reservation.user };
+            let buyer = BuyerId { event: reservation.event, user: reservation.user.clone() };
             self.buyers.entry(buyer).or_default().found += reservation.seats.len() as u32;
             for seat in &*reservation.seats {
                 self.seats.entry(seat.seat).or_default().reservations.push(reservation.id);
@@ -201,5 +201,4 @@ impl TicketAudit {
             }
         }
     }
-
 }

@@ -81,7 +81,7 @@ impl EndpointItem for SeatsItem {
     const CANCEL: &'static str = "ticket.hold.cancel";
 
     fn request_record(&self, hold: &Hold, rows: &mut WorkingSet) {
-        reservation::request_rows(rows, self.event, hold.owner, self.seats.iter().map(|seat| seat.seat));
+        reservation::request_rows(rows, self.event, &hold.owner, self.seats.iter().map(|seat| seat.seat));
     }
 
     fn confirm(&self, hold: &Hold, price: i64, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
@@ -96,10 +96,10 @@ impl EndpointItem for SeatsItem {
 impl SeatsItem {
     /// Writes the index entries from the seats to their hold.
     fn put_seat_entries(&self, hold: &Hold, rows: &mut WorkingSet) -> Decision<()> {
-        let entry = SeatPointer { hold: hold.id, owner: hold.owner, expires_at: hold.counted_until() };
+        let entry = SeatPointer { hold: hold.id, owner: hold.owner.clone(), expires_at: hold.counted_until() };
         for seat in &*self.seats {
             rows.ticket.by_seat.get(&seat.seat)?;
-            rows.ticket.by_seat.put(seat.seat, entry);
+            rows.ticket.by_seat.put(seat.seat, entry.clone());
         }
         Ok(())
     }
@@ -112,6 +112,6 @@ impl SeatsItem {
     }
 
     fn buyer(&self, hold: &Hold) -> BuyerId {
-        BuyerId { event: self.event, user: hold.owner }
+        BuyerId { event: self.event, user: hold.owner.clone() }
     }
 }

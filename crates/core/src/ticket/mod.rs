@@ -159,7 +159,7 @@ impl Scan<SeatId> for SeatsOf {
 }
 
 /// Key of the seats of one user of one event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BuyerId {
     pub event: EventId,
     pub user: UserId,
@@ -175,7 +175,7 @@ impl Row for Buyer {}
 
 /// Index entry from a seat to the hold on it, valid until its end. It contains the owner, so that other commands need
 /// not read the hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeatPointer {
     pub hold: HoldId,
     pub owner: UserId,

@@ -31,10 +31,10 @@ impl Command for HoldSeats {
     type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Hold> {
-        let request = SeatRequest { event: self.event, user: self.user, seats: &self.seats };
+        let request = SeatRequest { event: self.event, user: &self.user, seats: &self.seats };
         request.request_rows(rows);
         let (event, seats) = request.check(rows, at)?;
-        let claim = claim_seats(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats)?;
+        let claim = claim_seats(rows, at, HoldId::new(at.now, self.random), self.user.clone(), &event, seats)?;
         insert(rows, at, claim.hold)
     }
 
@@ -46,8 +46,8 @@ impl Command for HoldSeats {
         1 + self.seats.len().min(SEATS_AT_ONCE_MAX) / 8
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -68,7 +68,7 @@ impl Command for HoldBest {
     type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Hold> {
-        SeatRequest { event: self.event, user: self.user, seats: &[] }.request_rows(rows);
+        SeatRequest { event: self.event, user: &self.user, seats: &[] }.request_rows(rows);
         let event = event::find(rows, self.event)?;
         let fault = Fault::OutOfRange { min: 1, max: SEATS_AT_ONCE_MAX as i64 };
         if self.count == 0 {
@@ -82,7 +82,7 @@ impl Command for HoldBest {
         check_on_sale(rows, at, &event)?;
         self.check_remaining(rows, at, &event)?;
         let seats = self.choose(rows, at, &event, &plan)?;
-        let claim = claim_seats(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats.into())?;
+        let claim = claim_seats(rows, at, HoldId::new(at.now, self.random), self.user.clone(), &event, seats.into())?;
         insert(rows, at, claim.hold)
     }
 
@@ -100,8 +100,8 @@ impl Command for HoldBest {
         2_048
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -158,7 +158,7 @@ impl HoldBest {
 
 /// Inserts a new hold, unless its owner has too many.
 fn insert(rows: &mut WorkingSet, at: &Context<'_>, hold: Hold) -> Decision<Hold> {
-    hold::check_hold_limit(rows, at, Kind::Ticket, hold.owner)?;
+    hold::check_hold_limit(rows, at, Kind::Ticket, &hold.owner)?;
     place::insert(rows, &hold, at.now)?;
     rows.emit(Event::HoldPlaced(hold.clone()));
     Ok(hold)

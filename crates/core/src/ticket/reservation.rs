@@ -65,18 +65,18 @@ impl Command for CancelSeatReservation {
     type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
-        let reservation = find(rows, self.id, self.actor)?;
+        let reservation = find(rows, self.id, &self.actor)?;
         if reservation.state != SeatReservationState::Reserved {
             return Err(TicketRejection::SeatReservationAlreadyCancelled.into());
         }
         let SeatReservation { event, user, seats, .. } = &reservation;
-        request_rows(rows, *event, *user, seats.iter().map(|seat| seat.seat));
+        request_rows(rows, *event, user, seats.iter().map(|seat| seat.seat));
         let count = seats.len() as u32;
         let sales = event::sales(rows, *event)?;
         let reserved = sales.reserved.checked_sub(count).expect("a reserved seat is counted");
         rows.ticket.sales.put(*event, EventSales { reserved });
-        let buyer = BuyerId { event: *event, user: *user };
-        match reserved_by(rows, buyer)?.checked_sub(count).expect("a buyer's seat is counted") {
+        let buyer = BuyerId { event: *event, user: user.clone() };
+        match reserved_by(rows, &buyer)?.checked_sub(count).expect("a buyer's seat is counted") {
             0 => rows.ticket.buyers.delete(buyer),
             reserved => rows.ticket.buyers.put(buyer, Buyer { reserved }),
         }
@@ -97,9 +97,9 @@ impl Command for CancelSeatReservation {
 }
 
 /// Returns the reservation to its owner or an operator.
-pub fn find(rows: &mut WorkingSet, id: SeatReservationId, actor: Actor) -> Decision<SeatReservation> {
+pub fn find(rows: &mut WorkingSet, id: SeatReservationId, actor: &Actor) -> Decision<SeatReservation> {
     let reservation = rows.ticket.reservations.get(&id)?.cloned().ok_or(TicketRejection::SeatReservationNotFound)?;
-    actor.must_own(reservation.user)?;
+    actor.must_own(&reservation.user)?;
     Ok(reservation)
 }
 
@@ -125,14 +125,14 @@ pub(super) fn reserve(
         return Err(TicketRejection::SoldOut.into());
     }
     rows.ticket.sales.put(*event, EventSales { reserved });
-    let buyer = BuyerId { event: *event, user: hold.owner };
-    let reserved = reserved_by(rows, buyer)? + count;
+    let buyer = BuyerId { event: *event, user: hold.owner.clone() };
+    let reserved = reserved_by(rows, &buyer)? + count;
     rows.ticket.buyers.put(buyer, Buyer { reserved });
     let reservation = SeatReservation {
         id,
         hold: hold.id,
         event: *event,
-        user: hold.owner,
+        user: hold.owner.clone(),
         seats: seats.clone(),
         total: price,
         currency: hold.currency,
@@ -145,15 +145,15 @@ pub(super) fn reserve(
 }
 
 /// Requests the durable rows that change when seats are reserved or freed.
-pub(super) fn request_rows(rows: &mut WorkingSet, event: EventId, user: UserId, seats: impl Iterator<Item = SeatId>) {
+pub(super) fn request_rows(rows: &mut WorkingSet, event: EventId, user: &UserId, seats: impl Iterator<Item = SeatId>) {
     rows.ticket.events.request(&event);
     rows.ticket.sales.request(&event);
-    rows.ticket.buyers.request(&BuyerId { event, user });
+    rows.ticket.buyers.request(&BuyerId { event, user: user.clone() });
     for seat in seats {
         rows.ticket.seats.request(&seat);
     }
 }
 
-fn reserved_by(rows: &mut WorkingSet, buyer: BuyerId) -> Decision<u32> {
-    Ok(rows.ticket.buyers.get(&buyer)?.map_or(0, |buyer| buyer.reserved))
+fn reserved_by(rows: &mut WorkingSet, buyer: &BuyerId) -> Decision<u32> {
+    Ok(rows.ticket.buyers.get(buyer)?.map_or(0, |buyer| buyer.reserved))
 }

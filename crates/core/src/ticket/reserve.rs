@@ -52,8 +52,8 @@ impl Command for ReserveSeats {
         1 + self.seats.len().min(SEATS_AT_ONCE_MAX) / 8
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -69,7 +69,7 @@ impl TwoPhase for ReserveSeats {
 
     fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &AttemptId) -> Decision<SeatReservation> {
         rows.ids.request(&Sequence::SeatReservation);
-        reservation::request_rows(rows, self.event, self.user, self.request().ids());
+        reservation::request_rows(rows, self.event, &self.user, self.request().ids());
         confirm::record::<SeatsItem>(rows, at, *prepared)
     }
 
@@ -88,14 +88,14 @@ impl TwoPhase for ReserveSeats {
 
 impl ReserveSeats {
     fn request(&self) -> SeatRequest<'_> {
-        SeatRequest { event: self.event, user: self.user, seats: &self.seats }
+        SeatRequest { event: self.event, user: &self.user, seats: &self.seats }
     }
 
     fn claim(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Hold> {
         self.request().request_rows(rows);
         let (event, seats) = self.request().check(rows, at)?;
         let SeatClaimed { hold, replaced } =
-            claim_seats(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats)?;
+            claim_seats(rows, at, HoldId::new(at.now, self.random), self.user.clone(), &event, seats)?;
         // If the attempt is aborted, the user keeps the seats at least as long as with the replaced holds.
         let replaced_until = replaced.iter().map(|old| old.expires_at).max();
         let expires_at = replaced_until.unwrap_or_default().max(at.end_after(RESERVE_TTL));

@@ -15,10 +15,10 @@ use crate::unit::{Holder, Kind};
 use crate::working_set::WorkingSet;
 
 /// Seats that a client requests, as given.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SeatRequest<'a> {
     pub event: EventId,
-    pub user: UserId,
+    pub user: &'a UserId,
     pub seats: &'a [u64],
 }
 
@@ -45,7 +45,7 @@ impl SeatRequest<'_> {
     /// Requests the live rows that a hold on the seats writes.
     pub(super) fn request_live_rows(&self, rows: &mut WorkingSet) {
         rows.held.request(&event_unit(self.event));
-        rows.holders.request(&Holder { kind: Kind::Ticket, user: self.user });
+        rows.holders.request(&Holder { kind: Kind::Ticket, user: self.user.clone() });
         rows.ticket.buyers_held.request(&self.buyer());
         for seat in self.ids() {
             rows.held.request(&seat_unit(seat));
@@ -94,7 +94,7 @@ impl SeatRequest<'_> {
     }
 
     fn buyer(&self) -> BuyerId {
-        BuyerId { event: self.event, user: self.user }
+        BuyerId { event: self.event, user: self.user.clone() }
     }
 }
 
@@ -134,14 +134,14 @@ pub(super) fn claim_seats(
     event: &TicketEvent,
     seats: Arc<[ReservedSeat]>,
 ) -> Decision<SeatClaimed> {
-    let replaced = own_holds(rows, user, &seats, at.now)?;
+    let replaced = own_holds(rows, &user, &seats, at.now)?;
     for seat in &*seats {
         check_free(rows, seat.seat, &replaced, at.now)?;
     }
     for old in &replaced {
         cancel::replace(rows, old, id, at.now)?;
     }
-    check_limit(rows, at, event, user, seats.len() as u32)?;
+    check_limit(rows, at, event, &user, seats.len() as u32)?;
     hold::check_suspended(rows, at)?;
     let total = seats.iter().map(|seat| seat.price).sum();
     let hold = Placement {
@@ -159,11 +159,11 @@ pub(super) fn claim_seats(
 
 /// Returns the user's live holds on any of these seats, with their index entries. A prepared hold is not live; its
 /// seats make `check_free` back off.
-fn own_holds(rows: &mut WorkingSet, user: UserId, seats: &[ReservedSeat], now: Timestamp) -> Decision<Vec<Hold>> {
+fn own_holds(rows: &mut WorkingSet, user: &UserId, seats: &[ReservedSeat], now: Timestamp) -> Decision<Vec<Hold>> {
     let mut ids = Vec::new();
     for seat in seats {
         match rows.ticket.by_seat.get(&seat.seat)? {
-            Some(entry) if entry.owner == user && entry.is_live(now) => ids.push(entry.hold),
+            Some(entry) if entry.owner == *user && entry.is_live(now) => ids.push(entry.hold),
             Some(_) | None => {}
         }
     }
@@ -198,8 +198,8 @@ fn check_free(rows: &mut WorkingSet, id: SeatId, own: &[Hold], now: Timestamp) -
 }
 
 /// Checks that held, reserved and requested seats of a user together do not exceed the limit.
-fn check_limit(rows: &mut WorkingSet, at: &Context<'_>, event: &TicketEvent, user: UserId, more: u32) -> Decision<()> {
-    let buyer = BuyerId { event: event.id, user };
+fn check_limit(rows: &mut WorkingSet, at: &Context<'_>, event: &TicketEvent, user: &UserId, more: u32) -> Decision<()> {
+    let buyer = BuyerId { event: event.id, user: user.clone() };
     let reserved = rows.ticket.buyers.get(&buyer)?.map_or(0, |buyer| buyer.reserved);
     let tally = rows.ticket.buyers_held.get(&buyer)?;
     let (held, prepared) = tally.map_or((0, 0), |tally| (tally.live(at.now), tally.prepared()));

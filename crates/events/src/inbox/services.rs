@@ -12,7 +12,7 @@ use holdfast_engine::{Answer, Refused};
 
 use super::log;
 use crate::Context;
-use crate::relay::{Address, Bus, Message as Envelope};
+use crate::relay::{Address, Bus, OutboxMessage};
 use crate::wire::message;
 
 /// Maximum number of commands for a message that is processed in several parts.
@@ -35,10 +35,10 @@ impl Services {
     /// Processes a message exactly once, within the trace that caused it.
     pub async fn receive(&self, received: Receive, trace: Option<Trace>) -> Result<(), Refused> {
         let trace = trace.map(|trace| trace.child(self.context.ids().number()));
-        trace::within(trace, self.act(received)).await
+        trace::within(trace, self.process(received)).await
     }
 
-    async fn act(&self, receive: Receive) -> Result<(), Refused> {
+    async fn process(&self, receive: Receive) -> Result<(), Refused> {
         let received = &receive.message;
         log::received(received);
         let mut retries = 0;
@@ -85,8 +85,8 @@ impl Bus for Services {
         address(record, false)
     }
 
-    async fn publish_event(&self, envelope: &Envelope) -> Result<(), String> {
-        let record = &envelope.record;
+    async fn publish_event(&self, outbox_message: &OutboxMessage) -> Result<(), String> {
+        let record = &outbox_message.record;
         let subject = Subject::parse(&record.event_type);
         let parsed = subject.and_then(|subject| message::parse(subject, &record.data));
         match parsed {
@@ -98,6 +98,8 @@ impl Bus for Services {
 
 #[cfg(test)]
 mod tests {
+    use holdfast_core::id::UserId;
+
     use super::*;
 
     #[test]
@@ -105,7 +107,7 @@ mod tests {
         let record = |event_type: &str, imported: bool| OutboxRecord {
             id: 1,
             event_type: event_type.into(),
-            owner: Some(7),
+            owner: UserId::new(7),
             at: holdfast_core::Timestamp::default(),
             data: r#"{"bookingId": 15, "gameTimeSlotId": 848, "playerCount": 2, "userId": 7}"#.into(),
             trace: None,

@@ -117,7 +117,7 @@ impl Connection {
         loop {
             let made = match self.check() {
                 Ok(()) => self.streams.ensure(self).await,
-                away => away,
+                unavailable => unavailable,
             };
             if made.is_ok() || Instant::now() >= until {
                 return made;

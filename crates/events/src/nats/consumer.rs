@@ -19,7 +19,7 @@ use crate::nats::BusError;
 use crate::nats::connection::Connection;
 use crate::nats::headers::Headers;
 use crate::nats::options::{ACKS_PENDING_MAX, StreamOptions};
-use crate::nats::streams::consumer;
+use crate::nats::streams::consumer_config;
 
 /// Header with the ordering key of a message.
 pub(crate) const KEY: &str = "Holdfast-Key";
@@ -27,9 +27,9 @@ const LANES: usize = 64;
 /// Time after which a request for messages ends. Until then NATS also delivers to a process that is paused or cut off.
 const PULL_EXPIRES: Duration = Duration::from_secs(1);
 /// Pause of the consumer after a failure.
-const AGAIN_AFTER: Duration = Duration::from_millis(200);
+const RETRY_AFTER: Duration = Duration::from_millis(200);
 /// Delay before a failed redelivery repair is attempted again.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(10);
+const REPAIR_RETRY_AFTER: Duration = Duration::from_secs(10);
 /// Delay before a redelivery, growing with each up to a maximum.
 const REDELIVER_AFTER: Duration = Duration::from_millis(100);
 const REDELIVER_AFTER_MAX: Duration = Duration::from_secs(5);
@@ -45,28 +45,28 @@ pub struct Delivery {
     pub subject: String,
     pub headers: Headers,
     pub payload: Bytes,
-    /// Number of this delivery, from 1.
-    pub tries: u64,
+    /// Number of deliveries so far, this one included.
+    pub deliveries: u64,
 }
 
 /// Outcome of processing a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Processed for good.
-    Done,
+    /// Processed; acknowledge.
+    Processed,
     /// Failed; redeliver later.
-    Again,
-    /// Unreadable; never deliver again.
-    Hopeless,
+    Retry,
+    /// Malformed or rejected; never redeliver.
+    Discard,
 }
 
 /// Message in its lane.
-struct Dealt {
+struct LaneMessage {
     delivery: Delivery,
-    unfinished: Unfinished,
+    message: MessageInProgress,
 }
 
-/// Messages that were delivered to this process and are not finished, waiting in a lane or being acted on.
+/// Messages that were delivered to this process and are not acknowledged: those in lanes, and those being processed.
 #[derive(Clone, Default)]
 struct InProgress(Arc<Mutex<Entries>>);
 
@@ -79,12 +79,12 @@ struct Entries {
 struct Entry {
     acker: Arc<Acker>,
     since: Instant,
-    /// Last time at which NATS was told that the message is in progress.
+    /// Time of the last progress report to NATS.
     reported: Instant,
 }
 
 /// A message that is reported to be in progress until this is dropped.
-struct Unfinished {
+struct MessageInProgress {
     number: u64,
     acker: Arc<Acker>,
     all: InProgress,
@@ -95,15 +95,15 @@ impl InProgress {
         self.0.lock()
     }
 
-    fn add(&self, acker: Acker) -> Unfinished {
+    fn add(&self, acker: Acker) -> MessageInProgress {
         let (mut entries, acker, now) = (self.entries(), Arc::new(acker), Instant::now());
         let number = entries.next;
         entries.next += 1;
         entries.messages.insert(number, Entry { acker: acker.clone(), since: now, reported: now });
-        Unfinished { number, acker, all: self.clone() }
+        MessageInProgress { number, acker, all: self.clone() }
     }
 
-    /// Extends the ack wait of all messages in progress, as long as they are not older than the time limit of the work on one.
+    /// Extends the ack wait of all messages in progress that are not older than `work_max`.
     async fn report(self, ack_wait: Duration, work_max: Duration) {
         let interval = ack_wait / REPORTS_PER_ACK_WAIT;
         loop {
@@ -124,8 +124,8 @@ impl InProgress {
     }
 }
 
-impl Unfinished {
-    /// Whether NATS has not given the message to another consumer by now.
+impl MessageInProgress {
+    /// Whether the ack wait has not passed: NATS has not delivered the message to another consumer.
     fn is_ours(&self, ack_wait: Duration) -> bool {
         self.all.entries().messages.get(&self.number).is_some_and(|entry| entry.reported.elapsed() < ack_wait)
     }
@@ -133,28 +133,28 @@ impl Unfinished {
     async fn finish(self, kind: AckKind) {
         let acker = self.acker.clone();
         drop(self);
-        // If it does not get through, the message comes again and is known by its id.
+        // If this is lost, the message is redelivered, and deduplicated by its id.
         acker.ack_with(kind).await.ok();
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for MessageInProgress {
     fn drop(&mut self) {
         self.all.entries().messages.remove(&self.number);
     }
 }
 
 impl Connection {
-    /// Acts on the messages for a durable consumer until `stop` resolves. What is under way then is finished; what has not begun
-    /// is returned to NATS. Several processes share the messages.
+    /// Processes the messages for a durable consumer until `stop` resolves. Messages in progress are then finished, and those in
+    /// the lanes are returned to NATS. Several processes share the messages.
     pub async fn consume<H, F>(&self, name: &str, handle: H, stop: impl Future<Output = ()>)
     where
         H: Fn(Delivery) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Verdict> + Send,
     {
         let options = self.options.clone();
-        let has_it = |stream: &&StreamOptions| stream.consumers().any(|consumer| consumer == name);
-        let stream = options.streams.iter().find(has_it).expect("a consumer there is");
+        let has_consumer = |stream: &&StreamOptions| stream.consumers().any(|consumer| consumer == name);
+        let stream = options.streams.iter().find(has_consumer).expect("the consumer is configured");
         let (stopping, is_stopping) = watch::channel(false);
         let (returning, is_returning) = watch::channel(false);
         let (in_progress, ack_wait) = (InProgress::default(), options.ack_wait());
@@ -163,7 +163,7 @@ impl Connection {
         let lanes: Vec<_> = (0..LANES)
             .map(|_| {
                 // Room for all messages in flight: one that waits for its lane is reported as in progress.
-                let (sender, receiver) = mpsc::channel::<Dealt>(ACKS_PENDING_MAX);
+                let (sender, receiver) = mpsc::channel::<LaneMessage>(ACKS_PENDING_MAX);
                 let (is_returning, handle) = (is_returning.clone(), handle.clone());
                 workers.spawn(async move { serve_lane(receiver, is_returning, ack_wait, handle).await });
                 sender
@@ -175,14 +175,14 @@ impl Connection {
                     tracing::debug!(%error, consumer = name, "[Bus] no messages at present; trying again");
                 }
                 let mut is_stopping = is_stopping.clone();
-                tokio::time::timeout(AGAIN_AFTER, is_stopping.wait_for(|stop| *stop)).await.ok();
+                tokio::time::timeout(RETRY_AFTER, is_stopping.wait_for(|stop| *stop)).await.ok();
             }
         };
         tokio::join!(receiving, async {
             stop.await;
             stopping.send_replace(true);
         });
-        // Not before: a message that is returned would be delivered to this process again as long as it asks for more.
+        // Not earlier: a returned message would be delivered to this process again while it requests messages.
         returning.send_replace(true);
         drop(lanes);
         workers.join_all().await;
@@ -190,61 +190,61 @@ impl Connection {
         tokio::time::timeout(FLUSH_TIMEOUT, self.client.flush()).await.ok();
     }
 
-    /// Deals messages into lanes until something breaks or the consumer stops.
+    /// Distributes messages to lanes until the connection fails or the consumer stops.
     async fn receive(
         &self,
         stream: &StreamOptions,
         name: &str,
-        lanes: &[mpsc::Sender<Dealt>],
+        lanes: &[mpsc::Sender<LaneMessage>],
         in_progress: &InProgress,
         mut is_stopping: watch::Receiver<bool>,
     ) -> Result<(), BusError> {
         let mut connected = self.connected.clone();
         connected.mark_unchanged();
-        let (mut messages, is_revived) = tokio::select! {
+        let (mut messages, is_repaired) = tokio::select! {
             pulling = self.pull(stream, name) => pulling?,
             _ = is_stopping.wait_for(|stop| *stop) => return Ok(()),
         };
-        let mut look_again = pin!(tokio::time::sleep(LOOK_AGAIN_AFTER));
+        let mut repair_retry = pin!(tokio::time::sleep(REPAIR_RETRY_AFTER));
         let last = loop {
             let message = tokio::select! {
                 message = messages.next() => message,
-                // It may be another NATS, or one that was killed.
+                // The new connection may be to another NATS, or to one that was killed.
                 _ = connected.changed() => return Ok(()),
-                () = &mut look_again, if !is_revived => return Ok(()),
+                () = &mut repair_retry, if !is_repaired => return Ok(()),
                 _ = is_stopping.wait_for(|stop| *stop) => break None,
             };
             let Some(message) = message else { return Ok(()) };
             let message = message.map_err(|error| refused(&error))?;
             let (delivery, acker) = self.delivery(message);
             let lane = &lanes[(key_of(&delivery.headers) % LANES as u64) as usize];
-            let dealt = Dealt { delivery, unfinished: in_progress.add(acker) };
+            let lane_message = LaneMessage { delivery, message: in_progress.add(acker) };
             let free = tokio::select! {
                 free = lane.reserve() => free.ok(),
                 _ = is_stopping.wait_for(|stop| *stop) => None,
             };
             match free {
-                Some(free) => free.send(dealt),
-                None => break Some(dealt.unfinished),
+                Some(free) => free.send(lane_message),
+                None => break Some(lane_message.message),
             }
         };
-        // Messages that have arrived and are in no lane are returned once no more are asked for.
+        // Messages that have arrived and are in no lane are returned once no more are requested.
         let mut rest = Vec::new();
         while let Some(Some(Ok(message))) = messages.next().now_or_never() {
             rest.push(in_progress.add(message.split().1));
         }
         drop(messages);
-        for unfinished in last.into_iter().chain(rest) {
-            unfinished.finish(AckKind::Nak(None)).await;
+        for message in last.into_iter().chain(rest) {
+            message.finish(AckKind::Nak(None)).await;
         }
         Ok(())
     }
 
-    /// Opens a durable consumer. Tells too whether what NATS may have forgotten was published anew.
+    /// Opens a durable consumer. Also returns whether the redelivery repair is complete.
     async fn pull(&self, stream: &StreamOptions, name: &str) -> Result<(pull::Stream, bool), BusError> {
         self.check()?;
         self.streams.ensure(self).await?;
-        let config = consumer(&self.options, stream, name);
+        let config = consumer_config(&self.options, stream, name);
         let stream = self.options.stream(&stream.service);
         let consumer: jetstream::consumer::Consumer<pull::Config> =
             match self.jetstream.create_consumer_on_stream(config, &stream).await {
@@ -254,32 +254,32 @@ impl Connection {
                     return Err(refused(&error));
                 }
             };
-        let revived = self.redelivery_repair(&stream, name).await;
-        if let Err(error) = &revived {
+        let repaired = self.redelivery_repair(&stream, name).await;
+        if let Err(error) = &repaired {
             tracing::warn!(%error, consumer = name, "[Bus] redelivery repair is incomplete; it will be retried");
         }
-        let asking = consumer.stream().max_messages_per_batch(ACKS_PENDING_MAX).expires(PULL_EXPIRES);
-        let messages = asking.messages().await.map_err(|error| refused(&error))?;
-        Ok((messages, revived.is_ok()))
+        let request = consumer.stream().max_messages_per_batch(ACKS_PENDING_MAX).expires(PULL_EXPIRES);
+        let messages = request.messages().await.map_err(|error| refused(&error))?;
+        Ok((messages, repaired.is_ok()))
     }
 
     fn delivery(&self, message: jetstream::Message) -> (Delivery, Acker) {
-        let tries = message.info().map_or(1, |info| info.delivered.unsigned_abs());
+        let deliveries = message.info().map_or(1, |info| info.delivered.unsigned_abs());
         let (message, acker) = message.split();
         let delivery = Delivery {
             subject: self.options.name_of(&message.subject).to_owned(),
             headers: message.headers.unwrap_or_default().into(),
             payload: message.payload,
-            tries,
+            deliveries,
         };
         (delivery, acker)
     }
 }
 
-/// Acts on the messages of a lane in order until the lane is closed. When the consumer stops, the queued messages are returned
+/// Processes the messages of a lane in order until the lane is closed. When the consumer stops, the queued messages are returned
 /// to NATS while the handler still runs, so that another process need not wait for it.
 async fn serve_lane<H, F>(
-    mut lane: mpsc::Receiver<Dealt>,
+    mut lane: mpsc::Receiver<LaneMessage>,
     mut is_returning: watch::Receiver<bool>,
     ack_wait: Duration,
     handle: H,
@@ -287,37 +287,37 @@ async fn serve_lane<H, F>(
     H: Fn(Delivery) -> F,
     F: Future<Output = Verdict>,
 {
-    while let Some(Dealt { delivery, unfinished }) = lane.recv().await {
+    while let Some(LaneMessage { delivery, message }) = lane.recv().await {
         if *is_returning.borrow() {
-            unfinished.finish(AckKind::Nak(None)).await;
-        } else if unfinished.is_ours(ack_wait) {
-            let mut acting = pin!(act(delivery, unfinished, &handle));
+            message.finish(AckKind::Nak(None)).await;
+        } else if message.is_ours(ack_wait) {
+            let mut processing = pin!(process(delivery, message, &handle));
             tokio::select! {
-                () = &mut acting => continue,
+                () = &mut processing => continue,
                 _ = is_returning.wait_for(|returning| *returning) => {}
             }
             let return_queued = async {
-                while let Some(Dealt { unfinished, .. }) = lane.recv().await {
-                    unfinished.finish(AckKind::Nak(None)).await;
+                while let Some(LaneMessage { message, .. }) = lane.recv().await {
+                    message.finish(AckKind::Nak(None)).await;
                 }
             };
-            tokio::join!(acting, return_queued);
+            tokio::join!(processing, return_queued);
         }
     }
 }
 
-async fn act<H, F>(delivery: Delivery, unfinished: Unfinished, handle: &H)
+async fn process<H, F>(delivery: Delivery, message: MessageInProgress, handle: &H)
 where
     H: Fn(Delivery) -> F,
     F: Future<Output = Verdict>,
 {
-    let tries = delivery.tries;
+    let deliveries = delivery.deliveries;
     let kind = match handle(delivery).await {
-        Verdict::Done => AckKind::Ack,
-        Verdict::Again => AckKind::Nak(Some(redeliver_after(tries))),
-        Verdict::Hopeless => AckKind::Term,
+        Verdict::Processed => AckKind::Ack,
+        Verdict::Retry => AckKind::Nak(Some(redeliver_after(deliveries))),
+        Verdict::Discard => AckKind::Term,
     };
-    unfinished.finish(kind).await;
+    message.finish(kind).await;
 }
 
 fn refused(error: &dyn std::fmt::Display) -> BusError {
@@ -328,6 +328,6 @@ fn key_of(headers: &Headers) -> u64 {
     headers.get(KEY).and_then(|key| key.parse().ok()).unwrap_or_default()
 }
 
-fn redeliver_after(tries: u64) -> Duration {
-    REDELIVER_AFTER.saturating_mul(1 << tries.min(16)).min(REDELIVER_AFTER_MAX)
+fn redeliver_after(deliveries: u64) -> Duration {
+    REDELIVER_AFTER.saturating_mul(1 << deliveries.min(16)).min(REDELIVER_AFTER_MAX)
 }

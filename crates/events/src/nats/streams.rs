@@ -13,7 +13,7 @@ use crate::nats::BusError;
 use crate::nats::connection::Connection;
 use crate::nats::options::{ACKS_PENDING_MAX, DELIVERIES_MAX, DUPLICATE_WINDOW, Options, StreamOptions};
 
-/// Whether the streams exist.
+/// Knowledge whether the streams exist, so that they are created once per connection.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     is_ensured: AtomicBool,
@@ -26,13 +26,13 @@ impl Streams {
         if self.is_ensured.load(Ordering::Acquire) {
             return Ok(());
         }
-        let _making = self.ensure_lock.lock().await;
+        let _guard = self.ensure_lock.lock().await;
         if self.is_ensured.load(Ordering::Acquire) {
             return Ok(());
         }
         let options = connection.options();
         for stream in &options.streams {
-            make(connection, options, stream).await?;
+            create_or_update(connection, options, stream).await?;
         }
         self.is_ensured.store(true, Ordering::Release);
         Ok(())
@@ -44,7 +44,7 @@ impl Streams {
     }
 }
 
-async fn make(connection: &Connection, options: &Options, stream: &StreamOptions) -> Result<(), BusError> {
+async fn create_or_update(connection: &Connection, options: &Options, stream: &StreamOptions) -> Result<(), BusError> {
     let refused = |error: &dyn std::fmt::Display| BusError::Refused(error.to_string());
     let name = options.stream(&stream.service);
     let config = Config {
@@ -75,14 +75,15 @@ async fn make(connection: &Connection, options: &Options, stream: &StreamOptions
             jetstream.create_stream(config).await.map_err(|error| refused(&error))?;
         }
     }
-    for one in stream.consumers() {
-        let made = jetstream.create_consumer_on_stream(consumer(options, stream, one), name.clone()).await;
-        made.map_err(|error| refused(&error))?;
+    for consumer in stream.consumers() {
+        let created =
+            jetstream.create_consumer_on_stream(consumer_config(options, stream, consumer), name.clone()).await;
+        created.map_err(|error| refused(&error))?;
     }
     Ok(())
 }
 
-pub(crate) fn consumer(options: &Options, stream: &StreamOptions, name: &str) -> pull::Config {
+pub(crate) fn consumer_config(options: &Options, stream: &StreamOptions, name: &str) -> pull::Config {
     let is_permanent = name == stream.service;
     pull::Config {
         durable_name: Some(name.to_owned()),

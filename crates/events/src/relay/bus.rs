@@ -29,7 +29,7 @@ pub(super) type Line = (u64, &'static str);
 
 /// An event with its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct OutboxMessage {
     pub address: Address,
     pub record: Arc<OutboxRecord>,
 }
@@ -42,15 +42,15 @@ pub trait Bus: Send + Sync + 'static {
 
     /// Reason why the bus is unavailable; `None` if it is available. Attempts meanwhile fail as they would for any
     /// other reason, and are retried once the bus is available again.
-    fn away(&self) -> Option<String> {
+    fn outage(&self) -> Option<String> {
         None
     }
 
     /// Whether the bus can be unavailable at all, so that events may be dead letters because of an outage.
-    fn can_be_away(&self) -> bool {
+    fn has_outages(&self) -> bool {
         false
     }
 
     /// Publishes an event. Returns once it is durable; an error tells why the bus did not accept it.
-    async fn publish_event(&self, message: &Message) -> Result<(), String>;
+    async fn publish_event(&self, message: &OutboxMessage) -> Result<(), String>;
 }

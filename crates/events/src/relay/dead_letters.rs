@@ -31,12 +31,12 @@ pub async fn sweep(context: Context, every: Duration) {
 async fn retry_all(context: &Context) -> Result<(), Refused> {
     let (mut after, mut count) = (None, 0_u32);
     // While the bus is unavailable a retry cannot succeed. Once it is available again, all are retried.
-    let is_away = context.bus().is_some_and(|bus| bus.check().is_err());
+    let is_unavailable = context.bus().is_some_and(|bus| bus.check().is_err());
     loop {
         let page: Vec<(FailedPublicationId, FailedPublication)> =
             context.list_with_keys(failed_publications(Some(true), after, PAGE)).await?;
         count += page.len() as u32;
-        if !is_away {
+        if !is_unavailable {
             let mut again = Vec::new();
             for (FailedPublicationId { event }, _) in &page {
                 if is_always_retried(context, *event).await? {

@@ -11,7 +11,7 @@ use holdfast_core::schema::relay::failed_publications;
 use holdfast_engine::Refused;
 
 use super::bus::Line;
-use super::{Message, Worker};
+use super::{OutboxMessage, Worker};
 
 /// Maximum number of failed events read at once.
 const FAILED_PUBLICATIONS_MAX: usize = REPORTED_MAX / 2;
@@ -19,7 +19,7 @@ const FAILED_PUBLICATIONS_MAX: usize = REPORTED_MAX / 2;
 /// Failed events, by what can be done about them now.
 #[derive(Default)]
 pub(super) struct FailedEvents {
-    pub(super) due: BTreeMap<Partition, Vec<Message>>,
+    pub(super) due: BTreeMap<Partition, Vec<OutboxMessage>>,
     /// Lines whose earliest failed event is not due yet.
     pub(super) blocked: HashSet<Line>,
     /// Whether there may be more failed events than were read.
@@ -91,7 +91,7 @@ impl Worker {
         Ok(failed)
     }
 
-    async fn look_up(&mut self, event: u64) -> Result<Option<Message>, Refused> {
+    async fn look_up(&mut self, event: u64) -> Result<Option<OutboxMessage>, Refused> {
         if let Some(message) = self.known.get(&event) {
             return Ok(Some(message.clone()));
         }

@@ -12,17 +12,17 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    pub fn has(&self, event: u64) -> bool {
+    pub fn contains(&self, event: u64) -> bool {
         self.events.lock().contains_key(&event)
     }
 
-    pub(super) fn take(&self, partition: Partition, events: impl Iterator<Item = u64>) {
-        let mut held = self.events.lock();
-        held.extend(events.map(|event| (event, partition)));
+    pub(super) fn add(&self, partition: Partition, events: impl Iterator<Item = u64>) {
+        let mut events_in_flight = self.events.lock();
+        events_in_flight.extend(events.map(|event| (event, partition)));
     }
 
-    pub(super) fn keep(&self, is_kept: impl Fn(u64, Partition) -> bool) {
-        let mut held = self.events.lock();
-        held.retain(|event, partition| is_kept(*event, *partition));
+    pub(super) fn retain(&self, is_kept: impl Fn(u64, Partition) -> bool) {
+        let mut events_in_flight = self.events.lock();
+        events_in_flight.retain(|event, partition| is_kept(*event, *partition));
     }
 }

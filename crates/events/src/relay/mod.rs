@@ -9,7 +9,7 @@ pub mod dead_letters;
 mod failures;
 mod in_flight;
 mod lease;
-mod nats;
+mod nats_bus;
 mod position;
 mod publisher;
 
@@ -23,10 +23,10 @@ use holdfast_core::relay::Partition;
 use holdfast_engine::Refused;
 use holdfast_engine::store::OutboxRecord;
 
-pub use self::bus::{Address, Bus, Message};
+pub use self::bus::{Address, Bus, OutboxMessage};
 pub use self::in_flight::InFlight;
 pub use self::lease::{Lease, Leases};
-pub use self::nats::NatsBus;
+pub use self::nats_bus::NatsBus;
 use self::position::{COMMIT_EVERY, Held};
 use self::publisher::Advanced;
 use crate::Context;
@@ -68,20 +68,20 @@ pub async fn run(context: Context, bus: Arc<dyn Bus>, settings: RelaySettings) {
     };
     let mut committed = worker.context.stream().committed();
     let mut leases_changed = worker.context.leases().changed();
-    let mut is_away = false;
+    let mut is_unavailable = false;
     loop {
-        let away = worker.bus.away();
-        if away.is_some() {
+        let outage = worker.bus.outage();
+        if outage.is_some() {
             worker.outage_seen_at = Some(Instant::now());
         }
-        match away {
-            Some(why) if !is_away => {
+        match outage {
+            Some(why) if !is_unavailable => {
                 tracing::warn!(why, "[Outbox] the bus is unavailable; events are not published");
-                (is_away, worker.must_retry_all) = (true, true);
+                (is_unavailable, worker.must_retry_all) = (true, true);
             }
-            None if is_away => {
+            None if is_unavailable => {
                 tracing::info!("[Outbox] the bus is available again; events are published");
-                is_away = false;
+                is_unavailable = false;
             }
             _ => {}
         }
@@ -95,7 +95,7 @@ pub async fn run(context: Context, bus: Arc<dyn Bus>, settings: RelaySettings) {
             }
         };
         // While the bus is unavailable, the poll interval is enough.
-        if more && !is_away && !worker.context.is_stopping() {
+        if more && !is_unavailable && !worker.context.is_stopping() {
             continue;
         }
         let pause = settings.poll.min(worker.commit_at.saturating_duration_since(Instant::now()));
@@ -104,16 +104,16 @@ pub async fn run(context: Context, bus: Arc<dyn Bus>, settings: RelaySettings) {
                 worker.release().await;
                 return;
             }
-            _ = committed.changed(), if !is_away => {}
+            _ = committed.changed(), if !is_unavailable => {}
             _ = leases_changed.changed() => {}
-            () = until_available(&*worker.bus), if is_away => {}
+            () = until_available(&*worker.bus), if is_unavailable => {}
             () = tokio::time::sleep(pause) => {}
         }
     }
 }
 
 async fn until_available(bus: &dyn Bus) {
-    while bus.away().is_some() {
+    while bus.outage().is_some() {
         tokio::time::sleep(BUS_CHECK_EVERY).await;
     }
 }
@@ -134,7 +134,7 @@ struct Worker {
     /// Committed positions.
     committed_positions: BTreeMap<Partition, u64>,
     /// Failed events, as read from the outbox.
-    known: HashMap<u64, Message>,
+    known: HashMap<u64, OutboxMessage>,
     /// Time of the next search for failed events; `None` if unread ones may exist. Only the lease holder of a partition
     /// records failures there. Any server can request a retry.
     scan_at: Option<Instant>,
@@ -151,7 +151,7 @@ impl Worker {
     /// Publishes one round of events. Returns whether there may be more.
     async fn step(&mut self) -> Result<bool, Refused> {
         self.lease().await?;
-        if self.must_retry_all && self.bus.away().is_none() {
+        if self.must_retry_all && self.bus.outage().is_none() {
             self.retry_all().await?;
         }
         let Some(after) = self.leased.keys().map(|partition| self.position(*partition)).min() else { return Ok(false) };
@@ -164,7 +164,7 @@ impl Worker {
             (is_full, last) = (false, after);
             page.clear();
         }
-        let mut fresh: BTreeMap<Partition, Vec<Message>> = BTreeMap::new();
+        let mut fresh: BTreeMap<Partition, Vec<OutboxMessage>> = BTreeMap::new();
         for message in page.into_iter().filter_map(|record| self.message(record)) {
             fresh.entry(Partition::of(message.address.key)).or_default().push(message);
         }
@@ -197,8 +197,8 @@ impl Worker {
         Ok(more)
     }
 
-    fn message(&self, record: Arc<OutboxRecord>) -> Option<Message> {
+    fn message(&self, record: Arc<OutboxRecord>) -> Option<OutboxMessage> {
         let address = self.bus.address(&record)?;
-        Some(Message { address, record })
+        Some(OutboxMessage { address, record })
     }
 }

@@ -51,8 +51,8 @@ impl Worker {
         if has_more {
             self.scan_at = None;
         }
-        self.must_retry_all |= has_more && self.bus.can_be_away();
-        self.context.in_flight().keep(|_, partition| self.leased.contains_key(&partition));
+        self.must_retry_all |= has_more && self.bus.has_outages();
+        self.context.in_flight().retain(|_, partition| self.leased.contains_key(&partition));
         Ok(())
     }
 
@@ -84,7 +84,7 @@ impl Worker {
         self.committed_positions.extend(marked?.into_iter().flatten());
         let committed = &self.committed_positions;
         let is_beyond = |event, partition| committed.get(&partition).is_some_and(|position| event > *position);
-        self.context.in_flight().keep(is_beyond);
+        self.context.in_flight().retain(is_beyond);
         Ok(())
     }
 

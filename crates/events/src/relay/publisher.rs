@@ -10,7 +10,7 @@ use holdfast_engine::Refused;
 
 use super::bus::Line;
 use super::position::Held;
-use super::{Message, Worker};
+use super::{OutboxMessage, Worker};
 
 /// Time after an outage of the bus during which failures are attributed to it.
 const OUTAGE_GRACE: Duration = Duration::from_secs(5);
@@ -37,8 +37,8 @@ impl Worker {
     pub(super) async fn advance(
         &self,
         held: Held,
-        mut fresh: Vec<Message>,
-        due: Vec<Message>,
+        mut fresh: Vec<OutboxMessage>,
+        due: Vec<OutboxMessage>,
         blocked: &HashSet<Line>,
         last: u64,
     ) -> Result<Option<Advanced>, Refused> {
@@ -51,7 +51,7 @@ impl Worker {
             return Ok(Some(Advanced { was_busy: false, ..advanced }));
         }
         let in_trouble: HashSet<u64> = due.iter().map(|message| message.record.id).collect();
-        let mut lines: BTreeMap<Line, Vec<Message>> = BTreeMap::new();
+        let mut lines: BTreeMap<Line, Vec<OutboxMessage>> = BTreeMap::new();
         for message in due.into_iter().chain(fresh) {
             lines.entry(message.address.line()).or_default().push(message);
         }
@@ -61,7 +61,7 @@ impl Worker {
             .flat_map(|(_, them)| them)
             .map(|message| message.record.id)
             .collect();
-        self.context.in_flight().take(partition, tried.into_iter());
+        self.context.in_flight().add(partition, tried.into_iter());
         let publish_event = |(line, messages)| self.publish_event(held, messages, blocked.contains(&line));
         let outcomes: Option<Vec<_>> = join_all(lines.into_iter().map(publish_event)).await.into_iter().collect();
         let Some(outcomes) = outcomes else { return Ok(None) };
@@ -75,7 +75,7 @@ impl Worker {
             tracing::error!(event, "[Outbox] the event is a dead letter (FAILED); retry it at /v1/admin/outbox");
             metrics::counter!("holdfast_outbox_dead_letters_total").increment(1);
         }
-        self.context.in_flight().keep(|_, other| other != partition);
+        self.context.in_flight().retain(|_, other| other != partition);
         Ok(Some(Advanced { had_trouble: true, ..advanced }))
     }
 
@@ -89,7 +89,7 @@ impl Worker {
     async fn publish_event(
         &self,
         held: Held,
-        messages: Vec<Message>,
+        messages: Vec<OutboxMessage>,
         mut is_blocked: bool,
     ) -> Option<Vec<(u64, PublishOutcome)>> {
         let mut outcomes = Vec::with_capacity(messages.len());
@@ -116,7 +116,7 @@ impl Worker {
                 Ok(()) => outcomes.push((id, PublishOutcome::Sent)),
                 Err(error) => {
                     // An outage is logged once, not for each event.
-                    if is_recovering || self.bus.away().is_some() {
+                    if is_recovering || self.bus.outage().is_some() {
                         self.had_outage.store(true, Ordering::Relaxed);
                     } else {
                         tracing::warn!(

@@ -31,7 +31,7 @@ use crate::activity::ActivityCounters;
 use crate::wire::event::{cloud_event, data_of, time_of, type_of};
 
 /// Maximum number of events that a slow client may lag behind before it catches up from the outbox.
-const BACKLOG: usize = 4_096;
+const LAG_MAX: usize = 4_096;
 /// Events per read of the outbox.
 const OUTBOX_PAGE: usize = 500;
 /// Interval at which the outbox is read: for events that other servers committed, or only to see whether it is readable.
@@ -47,19 +47,19 @@ const KEEP: Duration = Duration::from_hours(24);
 /// Publishes committed events to subscribers.
 #[derive(Debug)]
 pub struct Stream {
-    published: broadcast::Sender<Arc<PublishedBooking>>,
+    published: broadcast::Sender<Arc<PublishedEvent>>,
     /// Number of the last committed durable event.
     last_durable: AtomicU64,
     /// Number of the next ephemeral event. It starts at a random number, so that ids differ between servers and
     /// restarts.
     next_ephemeral: AtomicU64,
     /// Whether other servers commit too. Durable events are then published as they are found in the outbox.
-    shared: bool,
+    is_shared: bool,
     /// Signals durable events.
     committed: watch::Sender<()>,
     /// Time of the last successful read of the outbox.
     followed_at: watch::Sender<Instant>,
-    recent: OutboxCache,
+    outbox_cache: OutboxCache,
     replays: Replays,
     activity: ActivityCounters,
     /// `source` of every `CloudEvent`.
@@ -68,7 +68,7 @@ pub struct Stream {
 
 /// An event as subscribers receive it.
 #[derive(Debug)]
-pub struct PublishedBooking {
+pub struct PublishedEvent {
     /// `12` is the twelfth durable event, and `12.7` an ephemeral one after it.
     pub id: String,
     pub durable: Option<u64>,
@@ -78,21 +78,21 @@ pub struct PublishedBooking {
     pub data: String,
     /// Encoded event, shared by all clients.
     pub(crate) frame: Bytes,
-    owner: Option<u64>,
+    owner: Option<UserId>,
 }
 
 impl Stream {
     pub fn new(last_durable: u64, first_ephemeral: u64, shared: bool) -> Self {
-        let published = broadcast::Sender::new(BACKLOG);
+        let published = broadcast::Sender::new(LAG_MAX);
         let last_durable = AtomicU64::new(last_durable);
         Self {
             published,
             last_durable,
             next_ephemeral: AtomicU64::new(first_ephemeral),
-            shared,
+            is_shared: shared,
             committed: watch::Sender::new(()),
             followed_at: watch::Sender::new(Instant::now()),
-            recent: OutboxCache::default(),
+            outbox_cache: OutboxCache::default(),
             replays: Replays::new(KEEP),
             activity: ActivityCounters::default(),
             source: SOURCE.to_owned(),
@@ -101,7 +101,7 @@ impl Stream {
 
     /// Sets the source of events and the retention of replays.
     #[must_use]
-    pub fn configured(self, source: &str, keep: Duration) -> Self {
+    pub fn with_settings(self, source: &str, keep: Duration) -> Self {
         Self { source: source.to_owned(), replays: Replays::new(keep), ..self }
     }
 
@@ -128,7 +128,7 @@ impl Stream {
     }
 
     /// Subscribes to events from now on. Events are published only while there is a subscriber.
-    pub fn listen(&self) -> broadcast::Receiver<Arc<PublishedBooking>> {
+    pub fn subscribe(&self) -> broadcast::Receiver<Arc<PublishedEvent>> {
         self.published.subscribe()
     }
 
@@ -144,15 +144,15 @@ impl Stream {
         id: u64,
         limit: usize,
     ) -> Result<Vec<Arc<OutboxRecord>>, StoreError> {
-        if let Some(recent) = self.recent.after(id, limit) {
-            return Ok(recent);
+        if let Some(cached) = self.outbox_cache.after(id, limit) {
+            return Ok(cached);
         }
         Ok(store.outbox_after(id, limit).await?.into_iter().map(Arc::new).collect())
     }
 
     /// Returns the number of the last durable event.
     pub async fn last_committed(&self, store: &dyn Store) -> Result<u64, StoreError> {
-        if self.shared { store.outbox_last().await } else { Ok(self.last_durable.load(Ordering::Relaxed)) }
+        if self.is_shared { store.outbox_last().await } else { Ok(self.last_durable.load(Ordering::Relaxed)) }
     }
 
     /// Publishes new events of the outbox, and records that it could be read. Must not run concurrently.
@@ -160,14 +160,14 @@ impl Stream {
         // Read first, because long lists of other callers delay a page, but not this number.
         let last = store.outbox_last().await?;
         // The only server of a store has published its own commits already.
-        while self.shared && self.last_durable.load(Ordering::Relaxed) < last {
+        while self.is_shared && self.last_durable.load(Ordering::Relaxed) < last {
             let page = store.outbox_after(self.last_durable.load(Ordering::Relaxed), OUTBOX_PAGE).await?;
             self.followed_at.send_replace(Instant::now());
             let (is_last, is_empty) = (page.len() < OUTBOX_PAGE, page.is_empty());
             for record in page {
                 self.last_durable.store(record.id, Ordering::Relaxed);
                 self.activity.changed(&record.event_type);
-                self.published.send(Arc::new(PublishedBooking::of(&record, &self.source))).ok();
+                self.published.send(Arc::new(PublishedEvent::of(&record, &self.source))).ok();
             }
             if !is_empty {
                 // Wakes the relay and the webhook fan-out before their next poll.
@@ -187,8 +187,8 @@ impl Stream {
         let id = format!("{}.{number}", self.last_durable.load(Ordering::Relaxed));
         let (event_type, data) = (type_of(event), data_of(event, at));
         let json = cloud_event(&self.source, &id, event_type, time_of(event, at), &data, None);
-        let (owner, frame) = (event.owner().map(UserId::get), frame(&id, event_type, &json));
-        let published = PublishedBooking { id, durable: None, event_type: event_type.into(), at, data, frame, owner };
+        let (owner, frame) = (event.owner().cloned(), encode_frame(&id, event_type, &json));
+        let published = PublishedEvent { id, durable: None, event_type: event_type.into(), at, data, frame, owner };
         // The only error is that there is no subscriber.
         self.published.send(Arc::new(published)).ok();
     }
@@ -215,7 +215,7 @@ impl EventSink for Stream {
     fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
         OutboxEntry {
             event_type: type_of(event),
-            owner: event.owner().map(UserId::get),
+            owner: event.owner().cloned(),
             at: time_of(event, at),
             data: data_of(event, at),
             trace: None,
@@ -224,51 +224,51 @@ impl EventSink for Stream {
     }
 
     fn publish(&self, events: Vec<Published>) {
-        let is_listened_to = || self.published.receiver_count() > 0;
+        let has_subscribers = || self.published.receiver_count() > 0;
         let mut durable = Vec::new();
         for Published { event, recorded, at } in events {
             self.activity.count(&event, at);
             match recorded {
                 Some(record) => {
-                    if !self.shared {
+                    if !self.is_shared {
                         // Stored before the check for subscribers: a new one sees this number, or receives the event.
                         self.last_durable.store(record.id, Ordering::Relaxed);
-                        if is_listened_to() {
-                            self.published.send(Arc::new(PublishedBooking::of(&record, &self.source))).ok();
+                        if has_subscribers() {
+                            self.published.send(Arc::new(PublishedEvent::of(&record, &self.source))).ok();
                         }
                     }
                     durable.push(Arc::new(record));
                 }
-                None if is_listened_to() => self.publish_ephemeral(&event, at),
+                None if has_subscribers() => self.publish_ephemeral(&event, at),
                 None => {}
             }
         }
         if durable.is_empty() {
             return;
         }
-        if !self.shared {
-            self.recent.keep(durable);
+        if !self.is_shared {
+            self.outbox_cache.keep(durable);
         }
         self.committed.send_replace(());
     }
 }
 
-impl PublishedBooking {
+impl PublishedEvent {
     pub(crate) fn of(record: &OutboxRecord, source: &str) -> Self {
         let id = record.id.to_string();
         let json = cloud_event(source, &id, &record.event_type, record.at, &record.data, None);
-        let frame = frame(&id, &record.event_type, &json);
+        let frame = encode_frame(&id, &record.event_type, &json);
         let (event_type, data) = (record.event_type.clone(), record.data.clone());
-        Self { id, durable: Some(record.id), event_type, at: record.at, data, frame, owner: record.owner }
+        Self { id, durable: Some(record.id), event_type, at: record.at, data, frame, owner: record.owner.clone() }
     }
 }
 
 /// Encodes a server-sent event. Line breaks in JSON are white space, because strings escape them.
-fn frame(id: &str, event_type: &str, json: &str) -> Bytes {
+fn encode_frame(id: &str, event_type: &str, json: &str) -> Bytes {
     format!("id: {id}\nevent: {event_type}\ndata: {}\n\n", json.replace(['\r', '\n'], " ")).into()
 }
 
 /// Encodes an event without data. Clients ignore it, and send its id as `Last-Event-ID` when they reconnect.
-fn position(id: u64) -> Bytes {
+fn encode_position(id: u64) -> Bytes {
     format!("id: {id}\n\n").into()
 }

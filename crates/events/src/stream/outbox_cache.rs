@@ -50,32 +50,32 @@ mod tests {
         Arc::new(OutboxRecord { id, event_type, owner: None, at, data, trace: None, imported: false })
     }
 
-    fn after(recent: &OutboxCache, id: u64, limit: usize) -> Option<Vec<u64>> {
-        Some(recent.after(id, limit)?.iter().map(|record| record.id).collect())
+    fn after(cache: &OutboxCache, id: u64, limit: usize) -> Option<Vec<u64>> {
+        Some(cache.after(id, limit)?.iter().map(|record| record.id).collect())
     }
 
     #[test]
     fn only_consecutive_events_are_returned() {
-        let recent = OutboxCache::default();
-        assert_eq!(after(&recent, 0, 10), None);
-        recent.keep([3, 4, 5].map(record));
-        assert_eq!(after(&recent, 1, 10), None, "event 2 is missing");
-        assert_eq!(after(&recent, 2, 10), Some(vec![3, 4, 5]));
-        assert_eq!(after(&recent, 3, 1), Some(vec![4]));
+        let cache = OutboxCache::default();
+        assert_eq!(after(&cache, 0, 10), None);
+        cache.keep([3, 4, 5].map(record));
+        assert_eq!(after(&cache, 1, 10), None, "event 2 is missing");
+        assert_eq!(after(&cache, 2, 10), Some(vec![3, 4, 5]));
+        assert_eq!(after(&cache, 3, 1), Some(vec![4]));
         assert_eq!(
-            (after(&recent, 5, 10), after(&recent, 77, 10)),
+            (after(&cache, 5, 10), after(&cache, 77, 10)),
             (None, None),
             "only the store knows whether there are more"
         );
-        recent.keep([9].map(record));
-        assert_eq!((after(&recent, 3, 10), after(&recent, 8, 10)), (None, Some(vec![9])));
+        cache.keep([9].map(record));
+        assert_eq!((after(&cache, 3, 10), after(&cache, 8, 10)), (None, Some(vec![9])));
     }
 
     #[test]
     fn oldest_events_are_evicted() {
-        let recent = OutboxCache::default();
-        recent.keep((1..=KEPT_MAX as u64 + 2).map(record));
-        assert_eq!(after(&recent, 1, 10), None);
-        assert_eq!(after(&recent, 2, 1), Some(vec![3]));
+        let cache = OutboxCache::default();
+        cache.keep((1..=KEPT_MAX as u64 + 2).map(record));
+        assert_eq!(after(&cache, 1, 10), None);
+        assert_eq!(after(&cache, 2, 1), Some(vec![3]));
     }
 }

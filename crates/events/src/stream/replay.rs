@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use holdfast_core::Timestamp;
+use holdfast_core::id::UserId;
 use holdfast_core::time::Span;
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{Refused, Store};
@@ -17,7 +18,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::Context;
-use crate::stream::PublishedBooking;
+use crate::stream::PublishedEvent;
 use crate::wire::event::is_public;
 
 /// Events per page. Pages end at multiples of it, so that replays from different events share later pages.
@@ -64,7 +65,7 @@ pub(crate) struct Page {
 struct Entry {
     id: u64,
     event_type: String,
-    owner: Option<u64>,
+    owner: Option<UserId>,
     /// Offset of the end of its bytes in the page.
     end: usize,
 }
@@ -137,12 +138,12 @@ impl Page {
         let up_to = records().last().map_or(until, |last| until.max(last.id)).min(end);
         let (mut entries, mut bytes) = (Vec::new(), Vec::new());
         for record in records().filter(|record| is_public(&record.event_type)) {
-            let published = PublishedBooking::of(record, source);
+            let published = PublishedEvent::of(record, source);
             bytes.extend_from_slice(&published.frame);
             entries.push(Entry {
                 id: record.id,
                 event_type: published.event_type,
-                owner: record.owner,
+                owner: record.owner.clone(),
                 end: bytes.len(),
             });
         }
@@ -151,11 +152,16 @@ impl Page {
 
     /// Returns the encoded events after `seen`, up to `until`, that pass a filter of type and owner, in the fewest
     /// pieces.
-    pub(crate) fn select(&self, seen: u64, until: u64, passes: impl Fn(&str, Option<u64>) -> bool) -> VecDeque<Bytes> {
+    pub(crate) fn select(
+        &self,
+        seen: u64,
+        until: u64,
+        passes: impl Fn(&str, Option<&UserId>) -> bool,
+    ) -> VecDeque<Bytes> {
         let mut pieces = VecDeque::new();
         let (mut begin, mut end) = (0, 0);
         for entry in &self.entries {
-            let is_selected = seen < entry.id && entry.id <= until && passes(&entry.event_type, entry.owner);
+            let is_selected = seen < entry.id && entry.id <= until && passes(&entry.event_type, entry.owner.as_ref());
             if !is_selected {
                 if begin < end {
                     pieces.push_back(self.bytes.slice(begin..end));
@@ -202,7 +208,7 @@ mod tests {
 
     fn record(id: u64, event_type: &str, owner: u64) -> OutboxRecord {
         let (event_type, at) = (event_type.into(), Timestamp::default());
-        OutboxRecord { id, event_type, owner: Some(owner), at, data: "{}".into(), trace: None, imported: false }
+        OutboxRecord { id, event_type, owner: UserId::new(owner), at, data: "{}".into(), trace: None, imported: false }
     }
 
     fn ids(pieces: &VecDeque<Bytes>) -> Vec<Vec<u64>> {
@@ -216,7 +222,7 @@ mod tests {
         let page = Page::new(10, 500, 16, &records, "/holdfast");
         assert_eq!(ids(&page.select(10, 500, |_, _| true)), [[11, 12, 13, 14, 15, 16]], "in one piece");
         assert_eq!(ids(&page.select(13, 15, |_, _| true)), [[14, 15]]);
-        assert_eq!(ids(&page.select(10, 500, |_, owner| owner != Some(0))), [vec![11], vec![13, 14], vec![16]]);
+        assert_eq!(ids(&page.select(10, 500, |_, owner| owner.is_some())), [vec![11], vec![13, 14], vec![16]]);
         assert!(
             page.select(10, 500, |name, _| name == "order.cancelled").is_empty()
                 && page.select(16, 500, |_, _| true).is_empty()

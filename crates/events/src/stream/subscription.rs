@@ -14,7 +14,7 @@ use tokio::sync::broadcast;
 use tokio::time::{Instant, sleep_until};
 
 use super::replay::Gap;
-use super::{PublishedBooking, Stream, frame, position};
+use super::{PublishedEvent, Stream, encode_frame, encode_position};
 use crate::Context;
 use crate::wire::event::{cloud_event, is_public};
 
@@ -25,7 +25,7 @@ const GAP: &str = "stream.gap";
 /// Event stream of one client.
 pub struct Subscription {
     context: Context,
-    published: broadcast::Receiver<Arc<PublishedBooking>>,
+    published: broadcast::Receiver<Arc<PublishedEvent>>,
     filter: Filter,
     /// Number of the last durable event that was sent or filtered out.
     seen: u64,
@@ -68,7 +68,7 @@ impl Subscription {
             return Err(Refused::StoreUnavailable("the outbox cannot be read".into()));
         }
         // Subscribed before the last number is read, so that no event is missed in between.
-        let published = stream.listen();
+        let published = stream.subscribe();
         let last = stream.last_committed(context.store()).await?;
         // A client that is ahead of this store has read another one.
         let seen = resume_after.unwrap_or(u64::MAX).min(last);
@@ -79,7 +79,7 @@ impl Subscription {
             seen,
             missed_until: last,
             is_resuming: seen < last,
-            waiting: VecDeque::from([position(seen)]),
+            waiting: VecDeque::from([encode_position(seen)]),
             keep_alive_at: Instant::now(),
             over: Box::pin(over),
         })
@@ -105,7 +105,7 @@ impl Subscription {
                 () = &mut self.over => return None,
                 () = self.context.stream().cut_off() => return None,
                 // A client whose filter lets little through resumes from here, not from its last event.
-                () = sleep_until(self.keep_alive_at) => return Some(position(self.seen)),
+                () = sleep_until(self.keep_alive_at) => return Some(encode_position(self.seen)),
                 published = self.published.recv() => published,
             };
             match published {
@@ -116,7 +116,7 @@ impl Subscription {
                 }
                 Ok(published) => {
                     self.seen = published.durable.unwrap_or(self.seen);
-                    if self.filter.passes(&published.event_type, published.owner) {
+                    if self.filter.passes(&published.event_type, published.owner.as_ref()) {
                         return Some(published.frame.clone());
                     }
                 }
@@ -157,8 +157,10 @@ impl Subscription {
 }
 
 impl Filter {
-    fn passes(&self, event_type: &str, owner: Option<u64>) -> bool {
-        is_public(event_type) && self.owner.is_none_or(|own| owner == Some(own.get())) && self.types.include(event_type)
+    fn passes(&self, event_type: &str, owner: Option<&UserId>) -> bool {
+        is_public(event_type)
+            && self.owner.as_ref().is_none_or(|own| owner == Some(own))
+            && self.types.include(event_type)
     }
 }
 
@@ -166,5 +168,5 @@ impl Filter {
 fn gap_event(stream: &Stream, after: u64, gap: &Gap) -> Bytes {
     let (id, data) =
         (format!("{}.gap", gap.until), json!({"after": after.to_string(), "until": gap.until.to_string()}));
-    frame(&id, GAP, &cloud_event(&stream.source, &id, GAP, gap.at, &data.to_string(), None))
+    encode_frame(&id, GAP, &cloud_event(&stream.source, &id, GAP, gap.at, &data.to_string(), None))
 }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::fan_out;
 use crate::Context;
-use crate::stream::PublishedBooking;
+use crate::stream::PublishedEvent;
 use crate::wire::event::EPHEMERAL_TYPES;
 
 /// Interval at which the webhooks are read.
@@ -24,7 +24,7 @@ pub async fn run(context: Context, server: u64) {
     while !context.is_stopping() {
         let refresh_at = Instant::now() + REFRESH_EVERY;
         match subscribed(&context).await {
-            Ok(webhooks) if !webhooks.is_empty() => listen(&context, server, &webhooks, refresh_at).await,
+            Ok(webhooks) if !webhooks.is_empty() => enqueue_until(&context, server, &webhooks, refresh_at).await,
             Ok(_) | Err(_) => tokio::select! {
                 () = context.stopped() => return,
                 () = context.webhooks().holds.notified() => {}
@@ -42,8 +42,8 @@ async fn subscribed(context: &Context) -> Result<Vec<Webhook>, Refused> {
 }
 
 /// Enqueues hold events until the webhooks are due to be read again.
-async fn listen(context: &Context, server: u64, webhooks: &[Webhook], until: Instant) {
-    let mut published = context.stream().listen();
+async fn enqueue_until(context: &Context, server: u64, webhooks: &[Webhook], until: Instant) {
+    let mut published = context.stream().subscribe();
     loop {
         let first = tokio::select! {
             () = context.stopped() => return,
@@ -68,7 +68,7 @@ async fn listen(context: &Context, server: u64, webhooks: &[Webhook], until: Ins
     }
 }
 
-fn candidate(published: &Arc<PublishedBooking>, server: u64) -> Option<Candidate> {
+fn candidate(published: &Arc<PublishedEvent>, server: u64) -> Option<Candidate> {
     published.durable.is_none().then(|| Candidate {
         name: EventName(format!("{}-{server:x}", published.id).into()),
         event_type: published.event_type.as_str().into(),

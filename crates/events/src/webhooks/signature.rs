@@ -6,11 +6,11 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 /// Prefix of every secret.
-pub const PREFIX: &str = "whsec_";
+pub const SECRET_PREFIX: &str = "whsec_";
 /// Minimum length of a secret, in bytes.
-pub const BYTES_MIN: usize = 24;
+pub const SECRET_BYTES_MIN: usize = 24;
 /// Maximum length of a secret, in bytes.
-pub const BYTES_MAX: usize = 64;
+pub const SECRET_BYTES_MAX: usize = 64;
 
 /// Secret that signs the deliveries of a webhook.
 #[derive(Clone)]
@@ -25,20 +25,20 @@ impl std::fmt::Debug for SigningSecret {
 impl SigningSecret {
     /// Creates a secret from random bytes; `None` if they are too few or too many.
     pub fn new(bytes: &[u8]) -> Option<Self> {
-        (BYTES_MIN..=BYTES_MAX).contains(&bytes.len()).then(|| Self(bytes.to_vec()))
+        (SECRET_BYTES_MIN..=SECRET_BYTES_MAX).contains(&bytes.len()).then(|| Self(bytes.to_vec()))
     }
 
     /// Parses a secret; the prefix is optional.
     pub fn parse(text: &str) -> Option<Self> {
         // Bounded before it is decoded.
-        let encoded = text.strip_prefix(PREFIX).unwrap_or(text);
-        let bytes = if encoded.len() <= 2 * BYTES_MAX { STANDARD.decode(encoded).ok()? } else { return None };
+        let encoded = text.strip_prefix(SECRET_PREFIX).unwrap_or(text);
+        let bytes = if encoded.len() <= 2 * SECRET_BYTES_MAX { STANDARD.decode(encoded).ok()? } else { return None };
         Self::new(&bytes)
     }
 
     /// Returns the text form, which is shown only once.
     pub fn reveal(&self) -> String {
-        format!("{PREFIX}{}", STANDARD.encode(&self.0))
+        format!("{SECRET_PREFIX}{}", STANDARD.encode(&self.0))
     }
 
     /// Returns the value of the header `webhook-signature`.

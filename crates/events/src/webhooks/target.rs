@@ -56,9 +56,9 @@ impl Target {
         let name = self.host.trim_end_matches('.').to_ascii_lowercase();
         if name == "localhost" || name.ends_with(".localhost") {
             let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-            return !loopback.into_iter().any(|ip| allowed.include(ip));
+            return !loopback.into_iter().any(|ip| allowed.allows(ip));
         }
-        self.resolve().await.is_ok_and(|found| found.iter().any(|address| !allowed.include(address.ip())))
+        self.resolve().await.is_ok_and(|found| found.iter().any(|address| !allowed.allows(address.ip())))
     }
 
     /// Resolves the name, and returns its addresses if all of them are allowed.
@@ -67,7 +67,7 @@ impl Target {
         if found.is_empty() {
             return Err("the name has no address".into());
         }
-        if found.iter().any(|address| !allowed.include(address.ip())) {
+        if found.iter().any(|address| !allowed.allows(address.ip())) {
             return Err("the address is private".into());
         }
         Ok(found)
@@ -99,7 +99,7 @@ impl AllowedAddresses {
         Self { is_private_allowed: is_auth_off, networks: networks.to_vec() }
     }
 
-    pub fn include(&self, ip: IpAddr) -> bool {
+    pub fn allows(&self, ip: IpAddr) -> bool {
         self.is_private_allowed || !is_private(ip) || self.networks.iter().any(|network| network.contains(ip))
     }
 }

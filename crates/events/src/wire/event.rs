@@ -1,10 +1,13 @@
 //! Events as `CloudEvents` 1.0.
 
+use std::sync::LazyLock;
+
 use holdfast_api::calendar::lock::{BlockedView, LockView, RoomReservationView};
 use holdfast_api::queue::AdmissionView;
 use holdfast_api::shop::{OrderView, ReservationEventView};
 use holdfast_api::stay::{StayHoldView, StayReservationView};
 use holdfast_api::ticket::{SeatHoldView, SeatReservationView};
+use holdfast_api::vertical;
 use holdfast_core::hold::{Hold, Origin};
 use holdfast_core::tee::Subject;
 use holdfast_core::{Event, Timestamp};
@@ -13,37 +16,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 /// Types of durable events that are published outside the services.
-pub const DURABLE_TYPES: &[&str] = &[
-    "stay.reservation.confirmed",
-    "stay.reservation.cancelled",
-    "order.paid",
-    "order.cancelled",
-    "room.slot.reserved",
-    "room.slot.cancelled",
-    "room.slot.blocked",
-    "seat.reserved",
-    "seat.cancelled",
-    "queue.admitted",
-    "booking.created",
-    "booking.confirmed",
-    "booking.failed",
-    "booking.cancelled",
-    "booking.completed",
-    "booking.no_show",
-];
+pub static DURABLE_TYPES: LazyLock<Vec<&'static str>> = LazyLock::new(vertical::durable_events);
 
 /// Ephemeral events of holds: they are not in the outbox, and may be lost.
-pub const EPHEMERAL_TYPES: &[&str] = &[
-    "stay.hold.placed",
-    "stay.hold.cancelled",
-    "stay.hold.replaced",
-    "order.reserved",
-    "order.released",
-    "seat.held",
-    "seat.released",
-    "room.slot.locked",
-    "room.slot.released",
-];
+pub static EPHEMERAL_TYPES: LazyLock<Vec<&'static str>> = LazyLock::new(vertical::ephemeral_events);
 
 /// Whether an event is for subscribers; messages between services are not.
 pub fn is_public(event_type: &str) -> bool {

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use holdfast_api::ids;
 use holdfast_api::tee::BookingView;
 use holdfast_core::Timestamp;
-use holdfast_core::id::{ID_MAX, UserId};
+use holdfast_core::id::ID_MAX;
 use holdfast_core::money::{Currency, PRICE_MAX};
 use holdfast_core::tee::{
     Allotment, BookingAction, BookingId, BookingPublished, CourseId, FailureReason, Message, OrderingKey,
@@ -60,7 +61,7 @@ struct BookingData {
 struct NoticeData {
     booking_id: u64,
     game_time_slot_id: u64,
-    user_id: u64,
+    user_id: ids::UserId,
     created_at: Option<String>,
 }
 
@@ -124,7 +125,7 @@ pub fn parse_told(subject: Subject, data: &str, at: Option<Timestamp>) -> Option
     Some(BookingPublished {
         action: action(subject)?,
         booking: BookingId::new(notice.booking_id)?,
-        user: UserId::new(notice.user_id)?,
+        user: notice.user_id.user("userId").ok()?,
         created_at: created_at.map(|at| Timestamp::from_millis(at.as_millisecond())),
         at,
         data: data.into(),
@@ -216,7 +217,7 @@ impl NoticeData {
             action: action(subject)?,
             booking: BookingId::new(self.booking_id)?,
             slot: TeeSlotId::new(self.game_time_slot_id)?,
-            user: UserId::new(self.user_id)?,
+            user: self.user_id.user("userId").ok()?,
         })
     }
 }

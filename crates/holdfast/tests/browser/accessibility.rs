@@ -25,7 +25,7 @@ struct Complaints(Vec<String>);
 
 impl Complaints {
     async fn look(&mut self, browser: &Browser, what: &str) {
-        let found = browser.run(include_str!("access.js")).await;
+        let found = browser.run(include_str!("accessibility.js")).await;
         self.0.extend(found.as_array().unwrap().iter().map(|it| format!("{what}: {}", it.as_str().unwrap())));
     }
 

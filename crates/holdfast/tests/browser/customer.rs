@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::driver::{Browser, Look};
 use super::support::Process;
-use super::{Demo, access};
+use super::{Demo, accessibility};
 
 /// Maximum size of all files of a page on the wire.
 const PAGE_BYTES_MAX: u64 = 150 << 10;

@@ -134,7 +134,7 @@ async fn late_guest_is_offered_other_dates() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn late_or_short_of_money_customer_is_guided() {
+async fn full_slot_and_low_balance_show_next_step() {
     let demo = Demo::start(&[]);
     let other = demo.server.client().as_user(2);
     let mut browser = Browser::open(Look::ENGLISH).await;

@@ -190,7 +190,7 @@ async fn demo_banner_is_five_lines_that_work() {
 
 /// The commands of docs/tour.md work as printed on a fresh demo.
 #[tokio::test(flavor = "multi_thread")]
-async fn commands_of_the_tour_work_as_printed() {
+async fn tour_commands_work_as_printed() {
     let directory = tempfile::tempdir().unwrap();
     let process = Process::start(directory.path(), &["--demo"]);
     let page = include_str!("../../../../docs/tour.md");

@@ -20,4 +20,5 @@ mod shop;
 mod support;
 mod tickets;
 mod verify;
+mod verticals;
 mod webhooks;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
-use holdfast_client::{Client, Error};
+use holdfast_client::{Client, Error, UserId};
 
 /// Clients of the servers; a restarted server has another address.
 pub(crate) type Clients = Arc<RwLock<Vec<Client>>>;
@@ -13,7 +13,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Client of one user.
 pub(crate) struct RetryingClient {
-    pub(crate) user: u64,
+    pub(crate) user: UserId,
     servers: Clients,
     /// Index of the server to begin with.
     turn: usize,
@@ -21,8 +21,8 @@ pub(crate) struct RetryingClient {
 }
 
 impl RetryingClient {
-    pub(crate) fn new(servers: Clients, user: u64, turn: usize) -> Self {
-        Self { user, servers, turn, requests: 0 }
+    pub(crate) fn new(servers: Clients, user: impl Into<UserId>, turn: usize) -> Self {
+        Self { user: user.into(), servers, turn, requests: 0 }
     }
 
     /// Retries until there is an answer: the result, or the code of a rejection.
@@ -38,7 +38,7 @@ impl RetryingClient {
                 let servers = self.servers.read().unwrap();
                 servers[(self.turn + self.requests + attempt) % servers.len()].clone()
             };
-            match call(server.as_user(self.user).with_idempotency_key(&key)).await {
+            match call(server.as_user(self.user.clone()).with_idempotency_key(&key)).await {
                 Ok(answer) => return Ok(answer),
                 // Other errors mean that no row changed, or that the outcome is unknown.
                 Err(Error::Problem(problem)) if problem.status < 429 && problem.code != "LOCK_TIMEOUT" => {

@@ -27,7 +27,7 @@ impl App {
     /// that could fail. A replayed reply has no outcome, but still has its [`Reply::records`].
     pub async fn run_with_outcome<C: Command>(
         &self,
-        caller: Caller,
+        caller: &Caller,
         request: &Mutation,
         command: C,
         render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
@@ -51,7 +51,7 @@ impl App {
     /// Executes a command, once per idempotency key. `render` makes the answer from the outcome.
     pub async fn run<C: Command>(
         &self,
-        caller: Caller,
+        caller: &Caller,
         request: &Mutation,
         command: C,
         render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
@@ -62,7 +62,7 @@ impl App {
     /// Does the same as [`Self::run`] and returns the reply, with its [`Reply::records`].
     pub async fn run_for_reply<C: Command>(
         &self,
-        caller: Caller,
+        caller: &Caller,
         request: &Mutation,
         command: C,
         render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
@@ -93,7 +93,7 @@ impl App {
     /// end after it and before its answer is recorded, and another server may run it at the same time.
     pub async fn once(
         &self,
-        caller: Caller,
+        caller: &Caller,
         request: &Mutation,
         act: impl Future<Output = Result<Reply, Problem>> + Send,
     ) -> Result<Response, Problem> {
@@ -141,7 +141,7 @@ impl App {
     }
 
     /// Returns the recorded answer for the idempotency key of a request, if there is one.
-    pub async fn replay(&self, caller: Caller, request: &Mutation) -> Result<Option<Response>, Problem> {
+    pub async fn replay(&self, caller: &Caller, request: &Mutation) -> Result<Option<Response>, Problem> {
         let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(None) };
         Ok(self.replay_of(&id, &fingerprint).await?.map(IntoResponse::into_response))
     }

@@ -327,6 +327,11 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
         Fault::UnknownCurrency => fixed("알 수 없는 통화입니다", "must be a currency code like KRW"),
         Fault::UnknownValue => fixed("알 수 없는 값입니다", "is not one of the allowed values"),
         Fault::Duplicate => fixed("중복된 값이 있습니다", "has the same entry twice"),
+        Fault::NotAUser => fixed(
+            "1 이상 2^53 미만의 정수이거나(JSON에서는 숫자), 십진수가 아닌 1~128자의 ASCII 문자열이어야 합니다",
+            "must be an integer from 1 to 9007199254740991, in JSON a number and not a string, or 1 to 128 visible ASCII \
+             characters that do not read as a decimal number",
+        ),
         Fault::NotUuidOrUlid => fixed("UUID 또는 ULID여야 합니다", "must be a UUID or a ULID"),
         Fault::EmptyRange => fixed("시작일보다 뒤여야 합니다", "must be after the first date"),
         Fault::InThePast => fixed("오늘 이후여야 합니다", "must not be in the past"),

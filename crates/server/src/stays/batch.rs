@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
 use holdfast_api::stay::StayHoldView;
-use holdfast_core::idempotency::{IdempotencyRecordId, KeepAnswer};
 use holdfast_core::hold::Hold;
+use holdfast_core::idempotency::{IdempotencyRecordId, KeepAnswer};
 use holdfast_core::stay::place::{PlaceStayHold, PlaceStayHolds};
 use holdfast_core::{Command, Rejection};
 use holdfast_engine::{Answer, Once, Refused};
@@ -41,7 +41,7 @@ pub(super) async fn place(
     request: &Mutation,
     lines: &[Box<RawValue>],
 ) -> Result<Response, Problem> {
-    let receipt = request.receipt(caller)?;
+    let receipt = request.receipt(&caller)?;
     if let Some((id, fingerprint)) = &receipt {
         app.check_record_quota(id, fingerprint).await?;
     }
@@ -173,7 +173,7 @@ impl Batch<'_> {
 
     fn parse_line(&self, line: &RawValue) -> Result<PlaceStayHold, Problem> {
         let line = parse(line.get().as_bytes())?;
-        place_command(self.app, self.caller, self.request, &line)
+        place_command(self.app, &self.caller, self.request, &line)
     }
 
     /// Records a part in which no line succeeded, because another part succeeded: a retry must return the same answer.
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn part_and_whole_records_are_parsed() {
+    fn records_of_batches_are_parsed() {
         assert_eq!(read_record(&record(3, b"1,2,3"), 9), Some((3, &b"1,2,3"[..])));
         let whole = [&200_u16.to_le_bytes()[..], b"{\"results\":[1,2]}"].concat();
         assert_eq!(read_record(&whole, 2), Some((2, &b"1,2"[..])));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_distinct_keys() {
+    fn batch_parts_have_distinct_keys() {
         let id = IdempotencyRecordId { caller: "user:1".into(), key: "k".into() };
         assert_eq!(part_id(&id, 0), id);
         assert_ne!(part_id(&id, 512).key, "k512");

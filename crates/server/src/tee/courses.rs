@@ -33,7 +33,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     caller.must_be_admin(app.auth())?;
     let body: NewCourseBody = request.json()?;
     let command = CreateCourse { name: body.name, time_zone: body.time_zone };
-    app.run(caller, &request, command, |course| Reply::json(StatusCode::CREATED, &CourseView::new(course))).await
+    app.run(&caller, &request, command, |course| Reply::json(StatusCode::CREATED, &CourseView::new(course))).await
 }
 
 /// Lists all courses.
@@ -65,7 +65,7 @@ pub async fn create_slots(
         let views: Vec<_> = slots.iter().map(SlotView::new).collect();
         Reply::json(StatusCode::CREATED, &views).about(slots.iter().map(|slot| slot.id.get()))
     };
-    let reply = app.run_for_reply(caller, &request, CreateSlots { course, slots }, reply).await?;
+    let reply = app.run_for_reply(&caller, &request, CreateSlots { course, slots }, reply).await?;
     let made: Vec<_> = reply.records().iter().copied().filter_map(TeeSlotId::new).collect();
     tokio::time::timeout(SLOTS_KNOWN_TIMEOUT, until_known(&app, &made)).await.ok();
     Ok(reply.into_response())
@@ -120,7 +120,7 @@ pub async fn close(
     caller.must_be_admin(app.auth())?;
     let body: CloseBody = request.json_or_default()?;
     let command = CloseSlot { slot: slot_id(&id)?, cancel_bookings: body.cancel_bookings };
-    app.run(caller, &request, command, |slot| Reply::json(StatusCode::OK, &SlotView::new(slot))).await
+    app.run(&caller, &request, command, |slot| Reply::json(StatusCode::OK, &SlotView::new(slot))).await
 }
 
 /// Reopens a slot for bookings. Admins only.
@@ -135,7 +135,7 @@ pub async fn reopen(
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let command = ReopenSlot { slot: slot_id(&id)? };
-    app.run(caller, &request, command, |slot| Reply::json(StatusCode::OK, &SlotView::new(slot))).await
+    app.run(&caller, &request, command, |slot| Reply::json(StatusCode::OK, &SlotView::new(slot))).await
 }
 
 fn draft(body: NewSlotBody) -> Result<SlotDraft, Problem> {

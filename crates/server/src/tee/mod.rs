@@ -7,7 +7,7 @@ pub mod outbox;
 
 use std::sync::Arc;
 
-use holdfast_events::inbox::nats;
+use holdfast_events::inbox::nats_consumer;
 use holdfast_events::inbox::services::Services;
 use holdfast_events::relay::{self, Bus, NatsBus, RelaySettings, dead_letters};
 
@@ -23,10 +23,10 @@ pub fn start(app: &App, config: &TeeConfig) {
     let bus: Arc<dyn Bus> = match app.bus() {
         Some(connection) => {
             for service in app.roles().iter().filter_map(Role::service) {
-                tokio::spawn(nats::consume(events.clone(), connection.clone(), services.clone(), service));
+                tokio::spawn(nats_consumer::consume(events.clone(), connection.clone(), services.clone(), service));
             }
             if app.roles().imports_bookings() {
-                tokio::spawn(nats::import(events.clone(), connection.clone(), Role::Api.as_str()));
+                tokio::spawn(nats_consumer::import(events.clone(), connection.clone(), Role::Api.as_str()));
             }
             forwarding::start(app, connection);
             Arc::new(NatsBus::new(connection.clone(), app.stream().source().to_owned()))

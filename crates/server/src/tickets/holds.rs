@@ -28,7 +28,7 @@ pub async fn get(
 ) -> Result<Response, Problem> {
     let (id, actor) = (hold_id(&id)?, caller.actor(params.user()?)?);
     let find = |rows: &mut WorkingSet, at: &Context<'_>| {
-        hold::find(rows, id, actor, Origin::Seats).map(|hold| SeatHoldView::new(&hold, at.now))
+        hold::find(rows, id, &actor, Origin::Seats).map(|hold| SeatHoldView::new(&hold, at.now))
     };
     let view = app.query(find).await?;
     Ok(Reply::json(StatusCode::OK, &view).into_response())
@@ -48,7 +48,7 @@ pub async fn confirm(
 ) -> Result<Response, Problem> {
     let command = ConfirmSeatHold::new(hold_id(&id)?, caller.actor(request.named_user()?)?);
     let spent_entry = SpentEntry::default();
-    let response = app.run(caller, &request, command, spent_entry.show()).await?;
+    let response = app.run(&caller, &request, command, spent_entry.show()).await?;
     spent_entry.give_back(&app).await;
     Ok(response)
 }
@@ -66,5 +66,5 @@ pub async fn cancel(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = CancelSeatHold::new(hold_id(&id)?, caller.actor(request.named_user()?)?);
-    app.run(caller, &request, command, |()| Reply::no_content()).await
+    app.run(&caller, &request, command, |()| Reply::no_content()).await
 }

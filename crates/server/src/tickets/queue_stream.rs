@@ -50,7 +50,7 @@ pub async fn listen(
     let language = app.language(&headers);
     let changes = app.room().subscribe();
     // A user who is not in the queue gets a problem instead of a stream.
-    let first = place(&app, id, user).await?;
+    let first = place(&app, id, &user).await?;
     let (sent, next, reads, read_at) = (None, Some(first), 0, Instant::now());
     let over = Box::pin(over(&app, &headers));
     let follower = Follower { app, id, user, language, changes, sent, next, reads, read_at, over };
@@ -104,7 +104,7 @@ impl Follower {
                 () = tokio::time::sleep_until(self.read_at + wait_max) => {}
             }
             (self.reads, self.read_at) = (self.reads.saturating_add(1), Instant::now());
-            match place(&self.app, self.id, self.user).await {
+            match place(&self.app, self.id, &self.user).await {
                 Ok(place) => self.next = Some(place),
                 Err(problem) => {
                     let event = Event::default().event("end").json_data(problem.to_json(self.language));

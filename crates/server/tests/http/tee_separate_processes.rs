@@ -103,7 +103,7 @@ async fn duplicate_event_is_published_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn public_servers_publish_each_event_once() {
     over_nats(Profile::Cluster, &apart(), &async |app: &TestApp| {
-        let (another, engine) = app.another_of(Roles::of([Role::Api])).await;
+        let (another, engine) = app.start_another_with(Roles::of([Role::Api])).await;
         let mut listening = Listening::open(&app.admin(), "?types=booking.", None).await;
         let slot = slot(app, 10, 30).await;
         futures_util::future::join_all((1..=30).map(async |user| booked(app, user, slot, 1, "a").await)).await;
@@ -119,7 +119,7 @@ async fn public_servers_publish_each_event_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn shared_database_publishes_event_once() {
     over_nats(Profile::Cluster, &[Roles::of([Role::Api])], &async |app: &TestApp| {
-        let (services, engine) = app.another_of(Roles::of([Role::Booking, Role::Course, Role::Notify])).await;
+        let (services, engine) = app.start_another_with(Roles::of([Role::Booking, Role::Course, Role::Notify])).await;
         while app.send("GET", "/bookings", &[], "").await.status == 503 {}
         let mut listening = Listening::open(&app.admin(), "?types=booking.", None).await;
         let slot = slot(app, 10, 4).await;

@@ -35,7 +35,7 @@ fn act_for_course(connection: &Connection) -> mpsc::UnboundedReceiver<(String, V
         let handle = move |delivery: Delivery| {
             let event = serde_json::from_slice(&delivery.payload).unwrap_or_default();
             seen.send((delivery.subject, event)).ok();
-            async { Verdict::Done }
+            async { Verdict::Processed }
         };
         connection.consume("course", handle, std::future::pending()).await;
     });

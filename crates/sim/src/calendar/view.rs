@@ -44,7 +44,7 @@ impl View {
             view.slots.insert(id.start, (status_name(actual.status), actual.reservation));
         }
         for (id, _) in model.readable_locks(at.now) {
-            let lock = query(source, at, |rows, _| hold::find(rows, *id, Actor::Admin, Origin::Lock))?;
+            let lock = query(source, at, |rows, _| hold::find(rows, *id, &Actor::Admin, Origin::Lock))?;
             // A lock of a candidate model may not exist in the store.
             let status = match lock.map(|lock| (lock.status(at.now), lock.record())) {
                 Ok((Status::Confirmed, Some(record))) => format!("confirmed as {record}"),
@@ -54,7 +54,7 @@ impl View {
             view.locks.insert(*id, status);
         }
         for id in model.reservations.keys().copied() {
-            let stored = query(source, at, |rows, _| reservation::find(rows, id, Actor::Admin))?;
+            let stored = query(source, at, |rows, _| reservation::find(rows, id, &Actor::Admin))?;
             let stored = stored.map_err(unexpected(format!("reservation {id}")))?;
             let slots = stored.slots.iter().map(|slot| slot.start).collect();
             view.reservations.insert(id, (slots, stored.state == RoomReservationState::Confirmed));

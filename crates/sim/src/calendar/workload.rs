@@ -8,10 +8,10 @@ use holdfast_core::calendar::lock::LockSlots;
 use holdfast_core::calendar::reservation::CancelRoomReservation;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
 use holdfast_core::calendar::{
-    self, BlockStatus, ConfirmLock, LocalTime, OpenHours, ReleaseLock, RoomId, RoomReservationId, SlotStart,
+    self, BlockStatus, ConfirmLock, LocalTime, OpenInterval, ReleaseLock, RoomId, RoomReservationId, SlotStart,
     rebuild::SetOperatingHours,
 };
-use holdfast_core::id::{HoldId, UserId};
+use holdfast_core::id::HoldId;
 use holdfast_core::time::Span;
 use holdfast_core::{Limits, Timestamp};
 use rand::rngs::StdRng;
@@ -64,7 +64,7 @@ impl Workload {
 
     pub fn hours(&self, room: RoomId) -> SetOperatingHours {
         let time = |hour: u16| LocalTime::from_minutes(hour * 60).expect("an hour of a day");
-        let open = OpenHours { from: time(HOURS[0]), to: time(HOURS[HOURS.len() - 1] + 1) };
+        let open = OpenInterval { from: time(HOURS[0]), to: time(HOURS[HOURS.len() - 1] + 1) };
         SetOperatingHours { room, weekly: std::array::from_fn(|_| vec![open]), exceptions: Vec::new() }
     }
 
@@ -104,7 +104,7 @@ impl Workload {
         match self.rng.random_range(0..100) {
             0..8 => Call::Generate(GenerateSlots { room, until: None }),
             8..45 => {
-                let user = UserId::new(self.rng.random_range(1..=self.users)).expect("a number");
+                let user = crate::user(self.rng.random_range(1..=self.users));
                 let ttl = self.rng.random_bool(0.3).then(|| Span::from_secs(self.rng.random_range(1..=10)));
                 Call::Lock(LockSlots { random: self.rng.random(), room, user, slots: self.slots(now), ttl })
             }

@@ -28,14 +28,14 @@ impl View {
     pub fn of(source: &impl Source, at: &Context<'_>, model: &Model) -> Result<Self, Finding> {
         let unexpected = |subject: String| move |rejection| Finding(format!("{subject} is rejected: {rejection:?}"));
         let mut view = Self::default();
-        for id in model.users.keys().copied() {
+        for id in model.users.keys() {
             let account = query(source, at, |rows, _| user::find(rows, id))?;
-            view.balances.insert(id, account.map_err(unexpected(format!("account {id}")))?.balance);
+            view.balances.insert(id.clone(), account.map_err(unexpected(format!("account {id}")))?.balance);
             let cart = query(source, at, |rows, _| cart::view(rows, id))?;
             let items = cart.map_err(unexpected(format!("cart {id}")))?.items;
-            view.carts.insert(id, items.iter().map(|line| (line.option.id, line.quantity)).collect());
+            view.carts.insert(id.clone(), items.iter().map(|line| (line.option.id, line.quantity)).collect());
             if let Ok(reserved) = query(source, at, |rows, at| reservation::view(rows, at, id))? {
-                view.reservations.insert(id, lines(&reserved.hold));
+                view.reservations.insert(id.clone(), lines(&reserved.hold));
             }
         }
         for id in model.options.keys().copied() {
@@ -44,7 +44,7 @@ impl View {
             view.stocks.insert(id, (actual.inventory.stock(), actual.held, actual.available));
         }
         for id in model.orders.keys().copied() {
-            let order = query(source, at, |rows, _| order::find(rows, id, Actor::Admin))?;
+            let order = query(source, at, |rows, _| order::find(rows, id, &Actor::Admin))?;
             let order = order.map_err(unexpected(format!("order {id}")))?;
             view.orders.insert(id, (order.user, order.paid, order.state == OrderState::Paid));
         }
@@ -54,10 +54,10 @@ impl View {
     pub fn expected(model: &Model, now: Timestamp) -> Self {
         let mut view = Self::default();
         for (id, user) in &model.users {
-            view.balances.insert(*id, user.balance);
-            view.carts.insert(*id, user.cart.iter().map(|(option, quantity)| (*option, *quantity)).collect());
-            if let Some(reservation) = model.live(*id, now) {
-                view.reservations.insert(*id, reservation.lines.clone());
+            view.balances.insert(id.clone(), user.balance);
+            view.carts.insert(id.clone(), user.cart.iter().map(|(option, quantity)| (*option, *quantity)).collect());
+            if let Some(reservation) = model.live(id, now) {
+                view.reservations.insert(id.clone(), reservation.lines.clone());
             }
         }
         for (id, goods) in &model.options {
@@ -65,7 +65,7 @@ impl View {
             view.stocks.insert(*id, (stock, model.held(*id, now), model.available(*id, now)));
         }
         for (id, order) in &model.orders {
-            view.orders.insert(*id, (order.user, order.paid, !order.is_cancelled));
+            view.orders.insert(*id, (order.user.clone(), order.paid, !order.is_cancelled));
         }
         view
     }

@@ -80,7 +80,7 @@ impl Auditor {
         let confirmed = query(source, at, |rows, at| {
             let mut missing = false;
             for hold in &live {
-                let confirm = ConfirmStayHold::new(hold.id, Actor::User(hold.owner));
+                let confirm = ConfirmStayHold::new(hold.id, Actor::User(hold.owner.clone()));
                 match rows.attempt(|rows| confirm.decide(rows, at)) {
                     Ok(_) => {}
                     Err(Stop::NeedRows) => missing = true,

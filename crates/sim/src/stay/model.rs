@@ -118,10 +118,14 @@ impl Model {
             Request::PlaceMany(places) => {
                 Ok(Outcome::Holds(places.0.iter().map(|place| self.place(place, now)).collect()))
             }
-            Request::Confirm(command) => self.confirm(command.id, command.actor, now).map(Outcome::Reservation),
-            Request::Cancel(command) => self.cancel(command.id, command.actor, now).map(|()| Outcome::Released),
+            Request::Confirm(command) => {
+                self.confirm(command.id, &command.actor.clone(), now).map(Outcome::Reservation)
+            }
+            Request::Cancel(command) => {
+                self.cancel(command.id, &command.actor.clone(), now).map(|()| Outcome::Released)
+            }
             Request::CancelReservation(command) => {
-                self.cancel_reservation(command.id, command.actor, now).map(Outcome::Reservation)
+                self.cancel_reservation(command.id, &command.actor.clone(), now).map(Outcome::Reservation)
             }
         }
     }

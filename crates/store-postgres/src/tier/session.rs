@@ -7,7 +7,7 @@ use deadpool::managed::Object;
 use holdfast_core::hold::AttemptId;
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Timestamp, WorkingSet};
-use holdfast_engine::store::COMMIT_WITHIN;
+use holdfast_engine::store::COMMIT_TIMEOUT;
 use holdfast_engine::{OutboxEntry, StoreError};
 
 use super::{Drawn, PendingLoad, ReadSet, Shared, numbers, requests_durable};
@@ -15,7 +15,7 @@ use crate::codec::Col;
 use crate::error::{CommitError, UNEXPECTED_ROWS, explain};
 use crate::pipeline::{Pipeline, Transaction, column, params};
 use crate::pool::Manager;
-use crate::readers::READ_WITHIN;
+use crate::readers::READ_TIMEOUT;
 use crate::records;
 use crate::shared;
 
@@ -75,7 +75,7 @@ impl DurableSession {
         let lacking = self.drawn.take(rows).into_iter();
         let drawings: Vec<_> = lacking.map(|sequence| numbers::draw(&mut pipeline, sequence)).collect();
         let asked = PendingLoad::ask(&mut pipeline, rows);
-        let Ok(answers) = tokio::time::timeout(READ_WITHIN, pipeline.answers()).await else {
+        let Ok(answers) = tokio::time::timeout(READ_TIMEOUT, pipeline.answers()).await else {
             drop(Object::take(connection));
             return Err(StoreError::Unavailable("PostgreSQL took too long".into()));
         };
@@ -119,7 +119,7 @@ impl DurableSession {
         records::write_durable(pipeline, rows);
         // Last: other servers' events wait from here to the commit.
         let appended = shared::append_outbox(pipeline, outbox);
-        let committed = transaction.commit(COMMIT_WITHIN).await;
+        let committed = transaction.commit(COMMIT_TIMEOUT).await;
         if let Err(CommitError::Unknown(_)) = committed {
             drop(Object::take(connection));
         } else {

@@ -3,7 +3,7 @@
 use holdfast_core::calendar::generation::GenerateSlots;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
-use holdfast_core::calendar::{LocalTime, OpenHours};
+use holdfast_core::calendar::{LocalTime, OpenInterval};
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::schema::List;
 use holdfast_core::schema::stay::StayReservationFilter;
@@ -115,7 +115,7 @@ async fn room_without_slots(store: &dyn Store) -> GenerateSlots {
     };
     let room = run(store, CreateRoom(draft)).await.unwrap().id;
     let time = |text| LocalTime::parse_end(text).unwrap();
-    let open = vec![OpenHours { from: time("09:00"), to: time("19:00") }];
+    let open = vec![OpenInterval { from: time("09:00"), to: time("19:00") }];
     let hours = SetOperatingHours { room, weekly: std::array::from_fn(|_| open.clone()), exceptions: Vec::new() };
     run(store, hours).await.unwrap();
     GenerateSlots { room, until: None }

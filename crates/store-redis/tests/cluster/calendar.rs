@@ -8,7 +8,7 @@ use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::reservation::CancelRoomReservation;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
 use holdfast_core::calendar::{
-    BlockStatus, ConfirmLock, Generation, LocalTime, OpenHours, ReleaseLock, RoomId, RoomReservation,
+    BlockStatus, ConfirmLock, Generation, LocalTime, OpenInterval, ReleaseLock, RoomId, RoomReservation,
     RoomReservationId, SlotStart, SlotStatus, slot,
 };
 use holdfast_core::hold::Hold;
@@ -38,7 +38,7 @@ impl Server {
             ..RoomDraft::default()
         };
         let room = self.run(CreateRoom(draft)).await.unwrap().id;
-        let open = OpenHours { from: at(9), to: at(12) };
+        let open = OpenInterval { from: at(9), to: at(12) };
         let hours = SetOperatingHours { room, weekly: std::array::from_fn(|_| vec![open]), exceptions: Vec::new() };
         self.run(hours).await.unwrap();
         room

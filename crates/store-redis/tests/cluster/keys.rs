@@ -4,7 +4,7 @@ use holdfast_core::calendar::generation::GenerateSlots;
 use holdfast_core::calendar::lock::LockSlots;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
-use holdfast_core::calendar::{LocalTime, OpenHours, SlotStart};
+use holdfast_core::calendar::{LocalTime, OpenInterval, SlotStart};
 use holdfast_core::id::UserId;
 use holdfast_core::stay::StayItem;
 use holdfast_testkit::Place;
@@ -71,7 +71,7 @@ async fn slot_keys_have_documented_names_and_ttl() {
     };
     let room = server.run(CreateRoom(draft)).await.unwrap().id;
     let time = |text| LocalTime::parse_end(text).unwrap();
-    let open = vec![OpenHours { from: time("09:00"), to: time("12:00") }];
+    let open = vec![OpenInterval { from: time("09:00"), to: time("12:00") }];
     let hours = SetOperatingHours { room, weekly: std::array::from_fn(|_| open.clone()), exceptions: Vec::new() };
     server.run(hours).await.unwrap();
     server.run(GenerateSlots { room, until: None }).await.unwrap();

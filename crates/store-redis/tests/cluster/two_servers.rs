@@ -168,7 +168,7 @@ async fn concurrent_buyers_get_exact_stock() {
         let (reserving, paying) = (engines[number % 2].clone(), engines[(number + 1) % 2].clone());
         tasks.spawn(async move {
             loop {
-                match reserving.run(reserve(user, false), None).await {
+                match reserving.run(reserve(user.clone(), false), None).await {
                     Ok(_) => break,
                     Err(Refused::LockTimeout) => {}
                     Err(Refused::Rejected(Rejection::Shop(ShopRejection::InsufficientAvailableStock { .. }))) => {
@@ -178,7 +178,7 @@ async fn concurrent_buyers_get_exact_stock() {
                 }
             }
             loop {
-                match paying.run(payment(user), None).await {
+                match paying.run(payment(user.clone()), None).await {
                     Ok(_) => return true,
                     Err(Refused::LockTimeout) => {}
                     Err(other) => panic!("a live reservation can always be paid: {other}"),

@@ -35,7 +35,7 @@ async fn answered_joins_survive_kill() {
 
     let room = open(directory.path()).await;
     for (number, rank) in answered {
-        let view = room.poll(EVENT, &space(0), user(number)).await.unwrap().unwrap();
+        let view = room.poll(EVENT, &space(0), &user(number)).await.unwrap().unwrap();
         assert_eq!(view.rank, rank, "{number}");
     }
 }
@@ -50,7 +50,7 @@ async fn child_joins_until_killed() {
         tokio::spawn(async move {
             for number in 1..100_000 {
                 let number = number * 16 + caller;
-                let rank = room.join(EVENT, &space(0), user(number)).await.unwrap().view.rank;
+                let rank = room.join(EVENT, &space(0), &user(number)).await.unwrap().view.rank;
                 // One write, so that lines are whole.
                 std::io::stdout().lock().write_all(format!("\njoined {number} {rank}\n").as_bytes()).unwrap();
             }

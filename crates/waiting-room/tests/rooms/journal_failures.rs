@@ -37,7 +37,7 @@ impl Journal for FailingJournal {
         }
         let mut rows = self.rows.lock().unwrap();
         for (event, record) in records {
-            match *record {
+            match record.clone() {
                 Record::Joined { number, user, at } => {
                     rows.push(Row { event: *event, number, user, joined_at: at, admission: None });
                 }
@@ -55,17 +55,17 @@ impl Journal for FailingJournal {
 async fn failed_write_is_rolled_back() {
     let journal = FailingJournal::default();
     let room = InProcess::open(journal.clone(), options(Timings::default(), clock())).await.unwrap();
-    room.join(EVENT, &space(1), user(1)).await.unwrap();
+    room.join(EVENT, &space(1), &user(1)).await.unwrap();
     journal.is_broken.store(true, Ordering::SeqCst);
-    let refused = room.join(EVENT, &space(1), user(2)).await;
+    let refused = room.join(EVENT, &space(1), &user(2)).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
-    let refused = room.poll(EVENT, &space(1), user(1)).await;
+    let refused = room.poll(EVENT, &space(1), &user(1)).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "also polls: {refused:?}");
     journal.is_broken.store(false, Ordering::SeqCst);
-    let result = eventually(async || room.poll(EVENT, &space(1), user(2)).await).await;
+    let result = eventually(async || room.poll(EVENT, &space(1), &user(2)).await).await;
     assert!(result.is_err(), "the second never joined: {result:?}");
-    assert_eq!(room.poll(EVENT, &space(1), user(1)).await.unwrap().unwrap().rank, 0);
-    assert_eq!(room.join(EVENT, &space(1), user(3)).await.unwrap().view.rank, 1);
+    assert_eq!(room.poll(EVENT, &space(1), &user(1)).await.unwrap().unwrap().rank, 0);
+    assert_eq!(room.join(EVENT, &space(1), &user(3)).await.unwrap().view.rank, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -75,7 +75,7 @@ async fn many_calls_share_one_write() {
     let joins: Vec<_> = (1..=500)
         .map(|number| {
             let room = room.clone();
-            tokio::spawn(async move { room.join(EVENT, &space(1), user(number)).await.unwrap() })
+            tokio::spawn(async move { room.join(EVENT, &space(1), &user(number)).await.unwrap() })
         })
         .collect();
     for join in joins {
@@ -84,7 +84,7 @@ async fn many_calls_share_one_write() {
     assert!(journal.appends.load(Ordering::SeqCst) < 50, "{:?}", journal.appends);
     let before = journal.appends.load(Ordering::SeqCst);
     for number in 1..=500 {
-        room.poll(EVENT, &space(1), user(number)).await.unwrap().unwrap();
+        room.poll(EVENT, &space(1), &user(number)).await.unwrap().unwrap();
     }
     assert_eq!(journal.appends.load(Ordering::SeqCst), before, "polls of waiters are not written");
 }
@@ -96,17 +96,17 @@ async fn answered_calls_survive_database_crash() {
     let journal = PostgresJournal::new(database.url(), &TlsRoots::default()).unwrap();
     let room = InProcess::open(journal, options(Timings::default(), clock())).await.unwrap();
     for number in 1..=10 {
-        room.join(EVENT, &space(2), user(number)).await.unwrap();
+        room.join(EVENT, &space(2), &user(number)).await.unwrap();
     }
-    let entry = room.enter(EVENT, &space(2), user(1)).await.unwrap().unwrap().entry;
+    let entry = room.enter(EVENT, &space(2), &user(1)).await.unwrap().unwrap().entry;
     server.stop_immediate();
-    let refused = room.join(EVENT, &space(2), user(11)).await;
+    let refused = room.join(EVENT, &space(2), &user(11)).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
     server.restart().unwrap();
-    let again = eventually(async || room.enter(EVENT, &space(2), user(1)).await).await.unwrap();
+    let again = eventually(async || room.enter(EVENT, &space(2), &user(1)).await).await.unwrap();
     assert_eq!(again.entry, entry);
     for number in 2..=10 {
-        assert_eq!(room.poll(EVENT, &space(2), user(number)).await.unwrap().unwrap().rank, number - 2);
+        assert_eq!(room.poll(EVENT, &space(2), &user(number)).await.unwrap().unwrap().rank, number - 2);
     }
 }
 

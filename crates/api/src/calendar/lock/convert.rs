@@ -27,7 +27,7 @@ impl LockView {
         Self {
             lock_id: lock.id.0,
             room_id: item.room.get(),
-            user_id: lock.owner.get(),
+            user_id: (&lock.owner).into(),
             slots: item.slots.iter().map(|slot| LineView::new(slot.start, slot.minutes, slot.price)).collect(),
             total_price: lock.total(),
             currency: lock.currency.as_str().to_owned(),
@@ -55,7 +55,7 @@ impl RoomReservationView {
             reservation_id: reservation.id.get(),
             lock_id: reservation.lock.0,
             room_id: reservation.room.get(),
-            user_id: reservation.user.get(),
+            user_id: (&reservation.user).into(),
             slots: reservation.slots.iter().map(line).collect(),
             total_price: reservation.total,
             currency: reservation.currency.as_str().to_owned(),

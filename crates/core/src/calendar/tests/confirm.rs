@@ -11,7 +11,7 @@ use crate::hold::{AttemptId, HoldState, RecoverHold};
 use crate::table::TableState;
 
 fn confirm_command(lock: &Hold) -> ConfirmLock {
-    ConfirmLock::new(lock.id, Actor::User(lock.owner))
+    ConfirmLock::new(lock.id, Actor::User(lock.owner.clone()))
 }
 
 fn not_locked(reservation: Option<u64>) -> Rejection {
@@ -33,7 +33,7 @@ fn confirm_turns_lock_into_reservation() {
         world.wait(Span::from_secs(299));
         world.events.clear();
         let reservation = run(&mut world, &confirm_command(&lock)).unwrap();
-        assert_eq!((reservation.room, reservation.user, reservation.total), (room, user(1), 20_000));
+        assert_eq!((reservation.room, &reservation.user, reservation.total), (room, &user(1), 20_000));
         assert_eq!((reservation.lock, reservation.confirmed_at), (lock.id, world.now));
         assert_eq!(reservation.slots[1].date(), TOMORROW);
         assert_eq!(reservation.slots[1].time(), time("10:00"));
@@ -235,7 +235,7 @@ fn cancel_frees_the_slots_once() {
     assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
     assert_eq!(world.run(&by(Actor::Admin)), Err(CalendarRejection::RoomReservationAlreadyCancelled.into()));
     let unknown = RoomReservationId::new(99).unwrap();
-    let find = |rows: &mut WorkingSet, _: &crate::Context<'_>| reservation::find(rows, unknown, Actor::Admin);
+    let find = |rows: &mut WorkingSet, _: &crate::Context<'_>| reservation::find(rows, unknown, &Actor::Admin);
     assert_eq!(world.ask(find), Err(CalendarRejection::RoomReservationNotFound.into()));
     reserve(&mut world, room, 2, &slots_at(TOMORROW, &["09:00"]));
     assert_eq!(audit(&world), [""; 0]);

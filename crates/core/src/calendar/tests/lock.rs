@@ -14,7 +14,7 @@ fn lock_claims_slots_at_their_prices() {
     let room = room(&mut world);
     let lock = lock(&mut world, room, 7, &slots_at(TOMORROW, &["11:00", "09:00"])).unwrap();
     let item = lock.item::<SlotsItem>();
-    assert_eq!((lock.owner, item.room, lock.total(), lock.currency.as_str()), (user(7), room, 20_000, "KRW"));
+    assert_eq!((lock.owner.clone(), item.room, lock.total(), lock.currency.as_str()), (user(7), room, 20_000, "KRW"));
     let slots: Vec<_> = item.slots.iter().map(|slot| (slot.start, slot.minutes, slot.price)).collect();
     let expected = slots_at(TOMORROW, &["09:00", "11:00"]).into_iter().map(|start| (start, 60, 10_000));
     assert_eq!(slots, expected.collect::<Vec<_>>(), "in order");

@@ -15,7 +15,7 @@ use jiff::civil::{Date, date};
 
 use super::block::{BlockSlots, BlockStatus};
 use super::generation::GenerateSlots;
-use super::hours::{Exception, OpenHours};
+use super::hours::{Exception, OpenInterval};
 use super::line::ConfirmLock;
 use super::lock::LockSlots;
 use super::rebuild::{HoursSet, RebuildSlots, Rebuilt, SetOperatingHours};
@@ -64,15 +64,15 @@ fn not_available(date: Date, text: &str) -> Rejection {
 }
 
 /// Parses `"09:00-12:00 13:00-18:00"`.
-fn hours(text: &str) -> Vec<OpenHours> {
+fn hours(text: &str) -> Vec<OpenInterval> {
     let opening = |text: &str| {
         let (from, to) = text.split_once('-').unwrap();
-        OpenHours { from: time(from), to: time(to) }
+        OpenInterval { from: time(from), to: time(to) }
     };
     text.split_whitespace().map(opening).collect()
 }
 
-fn every_day(text: &str) -> [Vec<OpenHours>; 7] {
+fn every_day(text: &str) -> [Vec<OpenInterval>; 7] {
     std::array::from_fn(|_| hours(text))
 }
 
@@ -141,7 +141,7 @@ fn lock(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> Result
 }
 
 fn confirm(world: &mut World, lock: &Hold) -> RoomReservation {
-    world.run(&ConfirmLock::new(lock.id, Actor::User(lock.owner))).unwrap()
+    world.run(&ConfirmLock::new(lock.id, Actor::User(lock.owner.clone()))).unwrap()
 }
 
 fn reserve(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> RoomReservation {
@@ -192,7 +192,7 @@ fn audit_reservation(audit: &mut Audit, reservation: &RoomReservation) {
 
 /// Returns a lock as its endpoint shows it.
 fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<Hold> {
-    hold::find(rows, id, actor, Origin::Lock)
+    hold::find(rows, id, &actor, Origin::Lock)
 }
 
 /// Returns the slots of some days as clients see them.

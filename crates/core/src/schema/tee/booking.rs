@@ -36,7 +36,7 @@ fn parse_by(text: &str) -> Option<By> {
     match text {
         "ADMIN" => Some(By::Admin),
         "SYSTEM" => Some(By::System),
-        _ => text.strip_prefix("USER ")?.parse().ok().and_then(UserId::new).map(By::User),
+        _ => text.strip_prefix("USER ").and_then(UserId::parse_text).map(By::User),
     }
 }
 
@@ -47,7 +47,7 @@ impl Record for Booking {
         table: "bookings",
         key: &[big("id")],
         fixed: &[
-            big("user_id"),
+            text("user_id"),
             big("slot_id"),
             int("players"),
             big("unit_price"),
@@ -148,7 +148,7 @@ impl Record for KeyUse {
 
     const SCHEMA: &'static TableSchema = &TableSchema {
         table: "booking_idempotency_key",
-        key: &[big("user_id"), text("key")],
+        key: &[text("user_id"), text("key")],
         fixed: &[],
         changing: &[big("booking_id"), big("slot_id"), int("players")],
         child_rows: None,
@@ -278,10 +278,10 @@ impl Record for OpenBooking {
 }
 
 /// Lists bookings in order of number: all, or those of a user, by the index of users; in any state, or in one.
-pub fn bookings(user: Option<UserId>, status: Option<BookingStatus>, after: Option<BookingId>, limit: usize) -> List {
+pub fn bookings(user: Option<&UserId>, status: Option<BookingStatus>, after: Option<BookingId>, limit: usize) -> List {
     let mut list = List::of::<Booking>(after.as_ref(), limit);
     if let Some(user) = user {
-        list = list.by("user_id", user.get());
+        list = list.by("user_id", user.to_string());
     }
     list.filters.extend(status.map(|status| Filter::Is("status", status.as_str().into())));
     list

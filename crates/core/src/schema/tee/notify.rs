@@ -17,7 +17,7 @@ impl Record for Notification {
     const SCHEMA: &'static TableSchema = &TableSchema {
         table: "notification",
         key: &[big("id")],
-        fixed: &[big("booking_id"), big("user_id"), text("kind"), moment("created_at")],
+        fixed: &[big("booking_id"), text("user_id"), text("kind"), moment("created_at")],
         changing: &[],
         child_rows: None,
     };
@@ -71,10 +71,10 @@ impl Record for Notice {
 }
 
 /// Lists notifications of a user, or all, in order of number.
-pub fn notifications(user: Option<UserId>, after: Option<NotificationId>, limit: usize) -> List {
+pub fn notifications(user: Option<&UserId>, after: Option<NotificationId>, limit: usize) -> List {
     let list = List::of::<Notification>(after.as_ref(), limit);
     match user {
-        Some(user) => list.by("user_id", user.get()),
+        Some(user) => list.by("user_id", user.to_string()),
         None => list,
     }
 }

@@ -17,13 +17,13 @@ fn sold() -> Sold {
     let mut shop = Shop::new(false);
     let (user, option) = (shop.user(5_000), shop.option(1_000, 10));
     shop.coupon("TENTH", Discount::Percent(10), 5);
-    shop.issue("TENTH", user).unwrap();
-    shop.put(user, option, 2);
-    shop.reserve(user).unwrap();
-    let order = shop.pay_with(user, "TENTH").unwrap().order;
-    shop.put(user, option, 1);
-    let hold = shop.reserve(user).unwrap().hold;
-    let account = shop.world.ask(|rows, _| user::find(rows, user)).unwrap();
+    shop.issue("TENTH", &user).unwrap();
+    shop.put(&user, option, 2);
+    shop.reserve(&user).unwrap();
+    let order = shop.pay_with(&user, "TENTH").unwrap().order;
+    shop.put(&user, option, 1);
+    let hold = shop.reserve(&user).unwrap().hold;
+    let account = shop.world.ask(|rows, _| user::find(rows, &user)).unwrap();
     let option = shop.world.ask(|rows, _| product::find_option(rows, option)).unwrap();
     Sold { shop, account, option, order, hold }
 }
@@ -66,10 +66,11 @@ fn unbalanced_money_is_found() {
 #[test]
 fn cart_without_account_or_too_long_is_found() {
     check("user 999: has a cart", |audit, sold| {
-        audit.shop.cart_item(CartItemId { user: unknown_user(), option: sold.option.id });
+        audit.shop.cart_item(&CartItemId { user: unknown_user(), option: sold.option.id });
     });
     check("user 1: 101 lines in the cart", |audit, sold| {
-        (0..100).for_each(|_| audit.shop.cart_item(CartItemId { user: sold.account.id, option: sold.option.id }));
+        (0..100)
+            .for_each(|_| audit.shop.cart_item(&CartItemId { user: sold.account.id.clone(), option: sold.option.id }));
     });
 }
 
@@ -102,13 +103,13 @@ fn inconsistent_coupons_are_found() {
     check("coupon TENTH: 2 counted as issued, but 1 found", |audit, _| audit.shop.coupon(&coupon(5, 2)));
     check("coupon TENTH: 1 issued of 0", |audit, _| audit.shop.coupon(&coupon(0, 1)));
     check("coupon NONE: issued, but does not exist", |audit, sold| {
-        audit.shop.user_coupon(&of("NONE", sold.account.id), UserCoupon { state: CouponState::Issued });
+        audit.shop.user_coupon(&of("NONE", sold.account.id.clone()), UserCoupon { state: CouponState::Issued });
     });
     check("coupon TENTH of user 999: used, but not by order 1", |audit, _| {
         audit.shop.user_coupon(&of("TENTH", unknown_user()), used(1));
     });
     check("order 1: its coupon is not marked as used by it", |audit, sold| {
-        audit.shop.user_coupon(&of("TENTH", sold.account.id), used(2));
+        audit.shop.user_coupon(&of("TENTH", sold.account.id.clone()), used(2));
     });
 }
 

@@ -58,9 +58,9 @@ impl Shop {
 
     /// Creates a user with this balance.
     fn user(&mut self, balance: i64) -> UserId {
-        let account = self.run(&CreateUser { name: "손님 하나".into(), currency: None }).unwrap();
+        let account = self.run(&CreateUser { id: None, name: "손님 하나".into(), currency: None }).unwrap();
         if balance > 0 {
-            self.run(&AddBalance { user: account.id, amount: balance }).unwrap();
+            self.run(&AddBalance { user: account.id.clone(), amount: balance }).unwrap();
         }
         account.id
     }
@@ -73,21 +73,21 @@ impl Shop {
         view.product.first_option
     }
 
-    fn put(&mut self, user: UserId, option: ProductOptionId, quantity: u32) {
-        self.run(&PutCartItem { user, option, quantity }).unwrap();
+    fn put(&mut self, user: &UserId, option: ProductOptionId, quantity: u32) {
+        self.run(&PutCartItem { user: user.clone(), option, quantity }).unwrap();
     }
 
-    fn reserve(&mut self, user: UserId) -> Result<ReservedOrder, Rejection> {
+    fn reserve(&mut self, user: &UserId) -> Result<ReservedOrder, Rejection> {
         self.reserve_with(user, false)
     }
 
-    fn replace(&mut self, user: UserId) -> Result<ReservedOrder, Rejection> {
+    fn replace(&mut self, user: &UserId) -> Result<ReservedOrder, Rejection> {
         self.reserve_with(user, true)
     }
 
-    fn reserve_with(&mut self, user: UserId, replace: bool) -> Result<ReservedOrder, Rejection> {
+    fn reserve_with(&mut self, user: &UserId, replace: bool) -> Result<ReservedOrder, Rejection> {
         let random = self.random();
-        self.run(&ReserveOrder { random, user, replace })
+        self.run(&ReserveOrder { random, user: user.clone(), replace })
     }
 
     fn random(&mut self) -> [u8; 10] {
@@ -97,15 +97,15 @@ impl Shop {
         random
     }
 
-    fn release(&mut self, user: UserId) -> Result<(), Rejection> {
-        self.run(&ReleaseOrder { user })
+    fn release(&mut self, user: &UserId) -> Result<(), Rejection> {
+        self.run(&ReleaseOrder { user: user.clone() })
     }
 
-    fn pay(&mut self, user: UserId) -> Result<PaidOrder, Rejection> {
+    fn pay(&mut self, user: &UserId) -> Result<PaidOrder, Rejection> {
         self.run(&payment_of(user))
     }
 
-    fn pay_with(&mut self, user: UserId, coupon: &str) -> Result<PaidOrder, Rejection> {
+    fn pay_with(&mut self, user: &UserId, coupon: &str) -> Result<PaidOrder, Rejection> {
         self.run(&PayOrder { coupon: Some(code(coupon)), ..payment_of(user) })
     }
 
@@ -121,15 +121,15 @@ impl Shop {
         self.run(&CreateCoupon { code: code(name), discount, currency: None, max_uses, valid_until: None }).unwrap();
     }
 
-    fn issue(&mut self, name: &str, user: UserId) -> Result<Coupon, Rejection> {
-        self.run(&IssueCoupon { code: code(name), user })
+    fn issue(&mut self, name: &str, user: &UserId) -> Result<Coupon, Rejection> {
+        self.run(&IssueCoupon { code: code(name), user: user.clone() })
     }
 
-    fn balance(&self, user: UserId) -> i64 {
+    fn balance(&self, user: &UserId) -> i64 {
         self.world.ask(|rows, _| user::find(rows, user)).unwrap().balance
     }
 
-    fn cart(&self, user: UserId) -> Vec<(ProductOptionId, u32)> {
+    fn cart(&self, user: &UserId) -> Vec<(ProductOptionId, u32)> {
         let cart = self.world.ask(|rows, _| cart::view(rows, user)).unwrap();
         cart.items.iter().map(|line| (line.option.id, line.quantity)).collect()
     }
@@ -140,7 +140,7 @@ impl Shop {
         (view.inventory.stock(), view.held, view.available)
     }
 
-    fn reservation(&self, user: UserId) -> Result<ReservedOrder, Rejection> {
+    fn reservation(&self, user: &UserId) -> Result<ReservedOrder, Rejection> {
         self.world.ask(|rows, at| reservation::view(rows, at, user))
     }
 
@@ -149,14 +149,14 @@ impl Shop {
         let mut durable = WorkingSet::default();
         let old = &self.world.memory;
         old.ids.rows().for_each(|(id, row)| durable.ids.insert(*id, *row));
-        old.shop.users.rows().for_each(|(id, row)| durable.shop.users.insert(*id, row.clone()));
+        old.shop.users.rows().for_each(|(id, row)| durable.shop.users.insert(id.clone(), row.clone()));
         old.shop.products.rows().for_each(|(id, row)| durable.shop.products.insert(*id, row.clone()));
         old.shop.options.rows().for_each(|(id, row)| durable.shop.options.insert(*id, row.clone()));
         old.shop.inventory.rows().for_each(|(id, row)| durable.shop.inventory.insert(*id, *row));
-        old.shop.cart.rows().for_each(|(id, row)| durable.shop.cart.insert(*id, *row));
+        old.shop.cart.rows().for_each(|(id, row)| durable.shop.cart.insert(id.clone(), *row));
         old.shop.coupons.rows().for_each(|(id, row)| durable.shop.coupons.insert(id.clone(), row.clone()));
         old.shop.user_coupons.rows().for_each(|(id, row)| durable.shop.user_coupons.insert(id.clone(), *row));
-        old.shop.last_holds.rows().for_each(|(id, row)| durable.shop.last_holds.insert(*id, *row));
+        old.shop.last_holds.rows().for_each(|(id, row)| durable.shop.last_holds.insert(id.clone(), *row));
         old.holds.rows().for_each(|(id, row)| durable.holds.insert(*id, row.clone()));
         old.shop.orders.rows().for_each(|(id, row)| durable.shop.orders.insert(*id, row.clone()));
         let mut memory = InMemoryState::complete();
@@ -173,7 +173,7 @@ impl Shop {
         tables.users.rows().for_each(|(_, row)| audit.shop.user(row));
         tables.options.rows().for_each(|(_, row)| audit.shop.option(row));
         tables.inventory.rows().for_each(|(id, row)| audit.shop.inventory(*id, *row));
-        tables.cart.rows().for_each(|(id, _)| audit.shop.cart_item(*id));
+        tables.cart.rows().for_each(|(id, _)| audit.shop.cart_item(id));
         tables.coupons.rows().for_each(|(_, row)| audit.shop.coupon(row));
         tables.user_coupons.rows().for_each(|(id, row)| audit.shop.user_coupon(id, *row));
         tables.orders.rows().for_each(|(_, row)| audit_order(&mut audit, row));
@@ -198,8 +198,8 @@ fn reservation_ids(hold: &Hold) -> Vec<InventoryReservationId> {
     hold.items::<StockItem>().map(|item| item.reservation).collect()
 }
 
-fn payment_of(user: UserId) -> PayOrder {
-    PayOrder { user, coupon: None, expected_amount: None, reservation_ids: None }
+fn payment_of(user: &UserId) -> PayOrder {
+    PayOrder { user: user.clone(), coupon: None, expected_amount: None, reservation_ids: None }
 }
 
 fn code(name: &str) -> CouponCode {

@@ -44,7 +44,7 @@ impl History {
     }
 
     fn user(&mut self) -> UserId {
-        self.users[self.dice.roll(USERS) as usize]
+        self.users[self.dice.roll(USERS) as usize].clone()
     }
 
     fn option(&mut self) -> ProductOptionId {
@@ -101,7 +101,7 @@ impl History {
 
     fn put(&mut self) {
         let (user, option, quantity) = (self.user(), self.option(), self.dice.roll(4) as u32);
-        self.shop.put(user, option, quantity);
+        self.shop.put(&user, option, quantity);
     }
 
     fn reserve(&mut self) {
@@ -112,7 +112,7 @@ impl History {
     fn pay(&mut self) {
         let user = self.user();
         let coupon = (self.dice.roll(2) == 0).then(|| code(self.coupon()));
-        let command = PayOrder { coupon, ..payment_of(user) };
+        let command = PayOrder { coupon, ..payment_of(&user) };
         if self.shop.in_steps {
             if let Ok(prepared) = self.shop.world.prepare(&command) {
                 self.payments.push(InProgress { command, prepared, recorded: None });
@@ -175,7 +175,7 @@ impl History {
 
     fn inspect(&mut self) {
         let shop = &self.shop;
-        let balances: i64 = self.users.iter().map(|user| shop.balance(*user)).sum();
+        let balances: i64 = self.users.iter().map(|user| shop.balance(user)).sum();
         let orders = shop.world.memory.shop.orders.rows().map(|(_, order)| order);
         let paid: i64 = orders.filter(|order| order.state == OrderState::Paid).map(|order| order.paid).sum();
         assert_eq!(balances + paid, self.charged, "Σ balances + Σ paid = Σ charged");
@@ -257,9 +257,12 @@ fn steps_and_single_commit_give_same_result() {
             let option = shop.option(700, 5);
             let mut answers = Vec::new();
             for _ in 0..200 {
-                let user = users[dice.roll(3) as usize];
+                let user = &users[dice.roll(3) as usize];
                 answers.push(match dice.roll(6) {
-                    0 => format!("{:?}", shop.run(&PutCartItem { user, option, quantity: dice.roll(4) as u32 })),
+                    0 => format!(
+                        "{:?}",
+                        shop.run(&PutCartItem { user: user.clone(), option, quantity: dice.roll(4) as u32 })
+                    ),
                     1 => format!("{:?}", shop.replace(user)),
                     2 => format!("{:?}", shop.pay(user)),
                     3 => format!("{:?}", shop.set_stock(option, StockChange::Set(dice.roll(6) as u32))),

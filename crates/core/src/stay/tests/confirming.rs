@@ -5,7 +5,7 @@ use crate::command::{Attempt, Stop, Writes};
 use crate::hold::{AttemptId, RecoverHold};
 
 fn confirming(hold: &Hold) -> ConfirmStayHold {
-    ConfirmStayHold::new(hold.id, Actor::User(hold.owner))
+    ConfirmStayHold::new(hold.id, Actor::User(hold.owner.clone()))
 }
 
 #[test]
@@ -62,12 +62,12 @@ fn commands_of_other_users_are_forbidden() {
         let mut hotel = Hotel::new(mode, 2);
         let hold = hotel.place(1, 1, 2).unwrap();
         let actor = Actor::User(id(2));
-        assert_eq!(hotel.run(&ConfirmStayHold::new(hold.id, actor)), Err(Rejection::Forbidden));
-        assert_eq!(hotel.run(&CancelStayHold::new(hold.id, actor)), Err(Rejection::Forbidden));
-        assert_eq!(hotel.world.ask(|rows, _| find(rows, hold.id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hotel.run(&ConfirmStayHold::new(hold.id, actor.clone())), Err(Rejection::Forbidden));
+        assert_eq!(hotel.run(&CancelStayHold::new(hold.id, actor.clone())), Err(Rejection::Forbidden));
+        assert_eq!(hotel.world.ask(|rows, _| find(rows, hold.id, actor.clone())), Err(Rejection::Forbidden));
         let id = hotel.run(&confirming(&hold)).unwrap().id;
-        assert_eq!(hotel.run(&CancelStayReservation { id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hotel.world.ask(|rows, _| reservation::find(rows, id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hotel.run(&CancelStayReservation { id, actor: actor.clone() }), Err(Rejection::Forbidden));
+        assert_eq!(hotel.world.ask(|rows, _| reservation::find(rows, id, &actor)), Err(Rejection::Forbidden));
     }
 }
 

@@ -158,7 +158,7 @@ impl Hotel {
 
 /// Returns a hold as the endpoint of stays shows it.
 fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<Hold> {
-    hold::find(rows, id, actor, Origin::Stay)
+    hold::find(rows, id, &actor, Origin::Stay)
 }
 
 /// Adds a reservation to all auditors that it concerns.

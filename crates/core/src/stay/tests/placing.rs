@@ -155,7 +155,8 @@ fn batch_lines_are_independent() {
     let mut hotel = Hotel::new(Mode::SingleCommit, 1);
     let lines = vec![hotel.placing(1, 1, 2), hotel.placing(2, 0, 2), hotel.placing(3, 2, 3), hotel.placing(4, 3, 3)];
     let results = hotel.run(&PlaceStayHolds(lines)).unwrap();
-    let placed: Vec<_> = results.iter().map(|result| result.as_ref().ok().map(|hold| hold.owner.get())).collect();
+    let placed: Vec<_> =
+        results.iter().map(|result| result.as_ref().ok().map(|hold| hold.owner.number().unwrap())).collect();
     assert_eq!(placed, [Some(1), None, Some(3), None]);
     assert_eq!(results[1], Err(full(1)), "a line sees the holds of earlier lines");
     assert_eq!(results[3], Err(Rejection::invalid("checkOut", Fault::EmptyRange)));

@@ -31,7 +31,7 @@ fn action(dice: &mut Dice, hotel: &Hotel, holds: &[HoldId]) -> Action {
         let check_in = dice.roll(NIGHTS as u64) as i32;
         (day(check_in), day(check_in + 1 + dice.roll(3) as i32))
     };
-    let actor = if dice.roll(8) == 0 { Actor::User(user) } else { Actor::Admin };
+    let actor = if dice.roll(8) == 0 { Actor::User(user.clone()) } else { Actor::Admin };
     match dice.roll(20) {
         0..8 => {
             let random = std::array::from_fn(|_| dice.roll(256) as u8);
@@ -159,13 +159,13 @@ impl Model {
         match action {
             Action::Place(command) => self.place(command, now, today),
             Action::Confirm(ConfirmStayHold { id, actor, .. }) => {
-                let hold = self.open(*id, *actor, now)?;
+                let hold = self.open(*id, actor, now)?;
                 self.reservations.push((hold, false));
                 self.holds[hold].end = Some(ModelEnd::Confirmed(self.reservations.len() as u64));
                 Ok(())
             }
             Action::Cancel(CancelStayHold { id, actor, .. }) => {
-                let hold = self.open(*id, *actor, now)?;
+                let hold = self.open(*id, actor, now)?;
                 self.holds[hold].end = Some(ModelEnd::Cancelled);
                 Ok(())
             }
@@ -173,7 +173,7 @@ impl Model {
                 let found = self.reservations.get_mut(id.get() as usize - 1);
                 let (hold, is_cancelled) = found.ok_or(StayRejection::StayReservationNotFound)?;
                 let command = &self.holds[*hold].command;
-                check_owner(*actor, command.user)?;
+                check_owner(actor, &command.user)?;
                 if *is_cancelled {
                     return Err(StayRejection::StayReservationAlreadyCancelled.into());
                 }
@@ -239,10 +239,10 @@ impl Model {
     }
 
     /// Returns the index of a hold that can be confirmed or cancelled.
-    fn open(&self, id: HoldId, actor: Actor, now: Timestamp) -> Result<usize, Rejection> {
+    fn open(&self, id: HoldId, actor: &Actor, now: Timestamp) -> Result<usize, Rejection> {
         let index = self.holds.iter().position(|hold| hold.id == id).ok_or(StayRejection::StayHoldNotFound)?;
         let hold = &self.holds[index];
-        check_owner(actor, hold.command.user)?;
+        check_owner(actor, &hold.command.user)?;
         match hold.end {
             None if now < hold.expires_at => Ok(index),
             None | Some(ModelEnd::Replaced) => Err(StayRejection::StayHoldExpired.into()),
@@ -254,7 +254,7 @@ impl Model {
     }
 }
 
-fn check_owner(actor: Actor, owner: UserId) -> Result<(), Rejection> {
+fn check_owner(actor: &Actor, owner: &UserId) -> Result<(), Rejection> {
     match actor {
         Actor::User(user) if user != owner => Err(Rejection::Forbidden),
         _ => Ok(()),

@@ -98,7 +98,7 @@ fn stale_index_entries_have_no_effect() {
     let leave = |rows: &mut WorkingSet, _: &crate::Context<'_>| {
         rows.stay.by_dates.get(&dates_key)?;
         rows.stay.by_client_key.get(&client_key)?;
-        rows.stay.by_dates.put(dates_key, gone);
+        rows.stay.by_dates.put(dates_key.clone(), gone);
         rows.stay.by_client_key.put(client_key, gone);
         Ok(())
     };

@@ -22,7 +22,7 @@ impl Records {
         hall.hold(2, &[2]).unwrap();
         let tables = &hall.world.memory.ticket;
         let mut holds: Vec<Hold> = hall.world.memory.holds.rows().map(|(_, row)| row.clone()).collect();
-        holds.sort_by_key(|hold| hold.owner);
+        holds.sort_by_key(|hold| hold.owner.clone());
         Self {
             event: tables.events.rows().next().unwrap().1.clone(),
             plan: tables.plans.rows().next().unwrap().1.clone(),
@@ -41,7 +41,7 @@ impl Records {
         audit.ticket.plan(self.event.id, &self.plan);
         audit.ticket.sales(self.event.id, self.sales);
         self.sold.iter().for_each(|(id, row)| audit.ticket.seat(*id, *row));
-        audit.ticket.buyer(BuyerId { event: self.event.id, user: id(1) }, self.buyer);
+        audit.ticket.buyer(&BuyerId { event: self.event.id, user: id(1) }, self.buyer);
         self.holds.iter().for_each(|hold| audit.hold(hold));
         self.reservations.iter().for_each(|reservation| audit_reservation(&mut audit, reservation));
         audit

@@ -6,7 +6,7 @@ use crate::hold::{AttemptId, Item, Line, RecoverHold};
 use crate::ticket::reservation;
 
 fn confirming(hold: &Hold) -> ConfirmSeatHold {
-    ConfirmSeatHold::new(hold.id, Actor::User(hold.owner))
+    ConfirmSeatHold::new(hold.id, Actor::User(hold.owner.clone()))
 }
 
 #[test]
@@ -61,12 +61,12 @@ fn commands_of_other_users_are_forbidden() {
         let mut hall = Hall::new(mode, &[4]);
         let hold = hall.hold(1, &[1]).unwrap();
         let actor = Actor::User(id(2));
-        assert_eq!(hall.run(&ConfirmSeatHold::new(hold.id, actor)), Err(Rejection::Forbidden));
-        assert_eq!(hall.run(&CancelSeatHold::new(hold.id, actor)), Err(Rejection::Forbidden));
-        assert_eq!(hall.world.ask(|rows, _| find(rows, hold.id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hall.run(&ConfirmSeatHold::new(hold.id, actor.clone())), Err(Rejection::Forbidden));
+        assert_eq!(hall.run(&CancelSeatHold::new(hold.id, actor.clone())), Err(Rejection::Forbidden));
+        assert_eq!(hall.world.ask(|rows, _| find(rows, hold.id, actor.clone())), Err(Rejection::Forbidden));
         let id = hall.run(&confirming(&hold)).unwrap().id;
-        assert_eq!(hall.run(&CancelSeatReservation { id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hall.world.ask(|rows, _| reservation::find(rows, id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hall.run(&CancelSeatReservation { id, actor: actor.clone() }), Err(Rejection::Forbidden));
+        assert_eq!(hall.world.ask(|rows, _| reservation::find(rows, id, &actor)), Err(Rejection::Forbidden));
     }
 }
 

@@ -136,7 +136,7 @@ impl Hall {
         tables.plans.rows().for_each(|(id, row)| audit.ticket.plan(*id, row));
         tables.sales.rows().for_each(|(id, row)| audit.ticket.sales(*id, *row));
         tables.seats.rows().for_each(|(id, row)| audit.ticket.seat(*id, *row));
-        tables.buyers.rows().for_each(|(id, row)| audit.ticket.buyer(*id, *row));
+        tables.buyers.rows().for_each(|(id, row)| audit.ticket.buyer(id, *row));
         tables.reservations.rows().for_each(|(_, row)| audit_reservation(&mut audit, row));
         audit.finish()
     }
@@ -175,7 +175,7 @@ impl Hall {
 
 /// Returns a hold as the endpoint of seats shows it.
 fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<Hold> {
-    hold::find(rows, id, actor, Origin::Seats)
+    hold::find(rows, id, &actor, Origin::Seats)
 }
 
 /// Adds a reservation to all auditors that it concerns.

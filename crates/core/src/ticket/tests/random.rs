@@ -23,7 +23,7 @@ fn action(dice: &mut Dice, hall: &Hall, holds: &[HoldId]) -> Action {
     let (event, user) = (hall.event, id(1 + dice.roll(USERS)));
     let random: [u8; 10] = std::array::from_fn(|_| dice.roll(256) as u8);
     let seats: Vec<u64> = (0..=dice.roll(3)).map(|_| hall.seat(1 + dice.roll(10) as u32)).collect();
-    let actor = if dice.roll(8) == 0 { Actor::User(user) } else { Actor::Admin };
+    let actor = if dice.roll(8) == 0 { Actor::User(user.clone()) } else { Actor::Admin };
     let hold = || holds[holds.len().saturating_sub(6)..].first().copied();
     match dice.roll(14) {
         0..4 => Action::Hold(HoldSeats { random, event, user, seats }),

@@ -33,14 +33,14 @@ async fn read_request(socket: &mut (impl AsyncRead + Unpin)) {
     }
 }
 
-/// Answers the first request with these bytes, and keeps the connection open.
-async fn answering(answer: &'static [u8]) -> u16 {
+/// Starts a receiver that sends these bytes after the first request, and keeps the connection open. Returns its port.
+async fn spawn_receiver(response: &'static [u8]) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
         let (mut socket, _) = listener.accept().await.unwrap();
         read_request(&mut socket).await;
-        socket.write_all(answer).await.ok();
+        socket.write_all(response).await.ok();
         // Keeps the connection open until the client closes it.
         socket.read_to_end(&mut Vec::new()).await.ok();
     });
@@ -49,7 +49,7 @@ async fn answering(answer: &'static [u8]) -> u16 {
 
 #[tokio::test]
 async fn private_address_needs_permission() {
-    let port = answering(b"HTTP/1.1 204 No Content\r\n\r\n").await;
+    let port = spawn_receiver(b"HTTP/1.1 204 No Content\r\n\r\n").await;
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
         let tried = sender(false).send(&format!("http://{host}:{port}/"), delivery_request()).await;
         assert_eq!(error_of(&tried), "the address is private", "{host}");
@@ -59,8 +59,8 @@ async fn private_address_needs_permission() {
 }
 
 #[tokio::test]
-async fn invalid_answer_fails_with_reason() {
-    let port = answering(b"SSH-2.0-x\r\n").await;
+async fn invalid_response_fails_with_reason() {
+    let port = spawn_receiver(b"SSH-2.0-x\r\n").await;
     let tried = sender(true).send(&format!("http://127.0.0.1:{port}/"), delivery_request()).await;
     assert!(error_of(&tried).starts_with("no valid answer: "), "{tried:?}");
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
@@ -70,14 +70,14 @@ async fn invalid_answer_fails_with_reason() {
 
 #[tokio::test]
 async fn silent_receiver_times_out() {
-    let port = answering(b"").await;
+    let port = spawn_receiver(b"").await;
     let impatient = Sender { timeout: Duration::from_millis(50), ..sender(true) };
     let tried = impatient.send(&format!("http://127.0.0.1:{port}/"), delivery_request()).await;
     assert_eq!(error_of(&tried), "no answer within 50ms");
 }
 
 #[tokio::test]
-async fn endless_answer_is_cut_off() {
+async fn endless_response_is_cut_off() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let writing = tokio::spawn(async move {

@@ -2,7 +2,7 @@
 
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::{Hold, HoldState, Item, Line, LineState, Origin};
-use holdfast_core::id::HoldId;
+use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::money::{Currency, PRICE_MAX};
 use holdfast_core::stay::place::PlaceStayHold;
 use holdfast_core::stay::room_type::{RoomTypeDraft, SetNightsClosed, TOTAL_QUANTITY_MAX};
@@ -87,7 +87,7 @@ impl Model {
     }
 
     pub(super) fn place(&mut self, place: &PlaceStayHold, now: Timestamp) -> Result<Hold, Rejection> {
-        let PlaceStayHold { random: _, user, room_type, check_in, check_out, client_key } = *place;
+        let PlaceStayHold { random: _, user, room_type, check_in, check_out, client_key } = place.clone();
         let (id, dates) = (hold_id(place, now), StayDates { check_in, check_out });
         check_range(dates, HOLD_NIGHTS_MAX, "checkOut")?;
         let room_type = self.find_room_type(room_type)?;
@@ -137,7 +137,7 @@ impl Model {
     }
 
     /// Confirms a live hold, under any circumstances.
-    pub(super) fn confirm(&mut self, id: HoldId, actor: Actor, now: Timestamp) -> Result<StayReservation, Rejection> {
+    pub(super) fn confirm(&mut self, id: HoldId, actor: &Actor, now: Timestamp) -> Result<StayReservation, Rejection> {
         let hold = self.find_open_hold(id, actor, now)?;
         let record = self.reservations.len() as u64 + 1;
         self.set_state(id, HoldState::Confirmed);
@@ -145,7 +145,7 @@ impl Model {
         let reservation = StayReservation {
             id: StayReservationId::new(record).expect("histories are short"),
             hold: id,
-            user: hold.owner,
+            user: hold.owner.clone(),
             room_type: stay(&hold).room_type,
             dates: stay(&hold).dates,
             price: hold.lines[0].price,
@@ -157,7 +157,7 @@ impl Model {
         Ok(reservation)
     }
 
-    pub(super) fn cancel(&mut self, id: HoldId, actor: Actor, now: Timestamp) -> Result<(), Rejection> {
+    pub(super) fn cancel(&mut self, id: HoldId, actor: &Actor, now: Timestamp) -> Result<(), Rejection> {
         self.find_open_hold(id, actor, now)?;
         self.set_state(id, HoldState::Cancelled);
         Ok(())
@@ -166,13 +166,13 @@ impl Model {
     pub(super) fn cancel_reservation(
         &mut self,
         id: StayReservationId,
-        actor: Actor,
+        actor: &Actor,
         now: Timestamp,
     ) -> Result<StayReservation, Rejection> {
         let found = self.reservations.iter().position(|reservation| reservation.id == id);
         let index = found.ok_or(Rejection::Stay(StayRejection::StayReservationNotFound))?;
         let reservation = self.reservations[index].clone();
-        check_owner(actor, reservation.user.get())?;
+        check_owner(actor, &reservation.user)?;
         if reservation.state != StayReservationState::Confirmed {
             return Err(Rejection::Stay(StayRejection::StayReservationAlreadyCancelled));
         }
@@ -192,10 +192,10 @@ impl Model {
             .ok_or(Rejection::Stay(StayRejection::RoomTypeNotFound))
     }
 
-    fn find_open_hold(&self, id: HoldId, actor: Actor, now: Timestamp) -> Result<Hold, Rejection> {
+    fn find_open_hold(&self, id: HoldId, actor: &Actor, now: Timestamp) -> Result<Hold, Rejection> {
         let hold =
             self.holds.iter().find(|hold| hold.id == id).ok_or(Rejection::Stay(StayRejection::StayHoldNotFound))?;
-        check_owner(actor, hold.owner.get())?;
+        check_owner(actor, &hold.owner)?;
         match hold.state {
             HoldState::Held if is_live(hold, now) => Ok(hold.clone()),
             HoldState::Prepared => unreachable!("the model confirms in one step"),
@@ -291,10 +291,10 @@ fn check_check_in(dates: StayDates, today: Date) -> Result<(), Rejection> {
     Ok(())
 }
 
-fn check_owner(actor: Actor, owner: u64) -> Result<(), Rejection> {
+fn check_owner(actor: &Actor, owner: &UserId) -> Result<(), Rejection> {
     match actor {
         Actor::Admin => Ok(()),
-        Actor::User(user) if user.get() == owner => Ok(()),
+        Actor::User(user) if user == owner => Ok(()),
         Actor::User(_) => Err(Rejection::Forbidden),
     }
 }

@@ -75,7 +75,7 @@ impl Workload {
         match self.rng.random_range(0..100) {
             0..40 => {
                 let place = self.plan_place(model, now);
-                let user = place.user;
+                let user = place.user.clone();
                 (Request::Place(place), Actor::User(user))
             }
             40..46 => {
@@ -84,15 +84,15 @@ impl Workload {
             }
             46..62 => {
                 let (id, actor) = self.plan_hold(model, now, batch);
-                (Request::Confirm(ConfirmStayHold::new(id, actor)), actor)
+                (Request::Confirm(ConfirmStayHold::new(id, actor.clone())), actor)
             }
             62..76 => {
                 let (id, actor) = self.plan_hold(model, now, batch);
-                (Request::Cancel(CancelStayHold::new(id, actor)), actor)
+                (Request::Cancel(CancelStayHold::new(id, actor.clone())), actor)
             }
             76..84 if !model.reservations().is_empty() => {
                 let (id, actor) = self.plan_reservation(model);
-                (Request::CancelReservation(CancelStayReservation { id, actor }), actor)
+                (Request::CancelReservation(CancelStayReservation { id, actor: actor.clone() }), actor)
             }
             76..92 => (Request::ChangeRoomType(self.plan_change(model)), Actor::Admin),
             _ => (Request::SetNightsClosed(self.plan_closing(model, now)), Actor::Admin),
@@ -111,8 +111,8 @@ impl Workload {
         let on_same_dates = PlaceStayHold { room_type, check_in, check_out, ..place.clone() };
         match self.rng.random_range(0..100) {
             // Replaces the hold, under the same client key or another one.
-            0..15 => PlaceStayHold { user: other.owner, ..on_same_dates },
-            15..22 => PlaceStayHold { user: other.owner, client_key, ..on_same_dates },
+            0..15 => PlaceStayHold { user: other.owner.clone(), ..on_same_dates },
+            15..22 => PlaceStayHold { user: other.owner.clone(), client_key, ..on_same_dates },
             // Client key of another user on the same dates.
             22..32 => PlaceStayHold { client_key, ..on_same_dates },
             // Client key of another hold on other dates.
@@ -140,10 +140,10 @@ impl Workload {
     /// Plans a hold to end and its actor: mostly a live one, by its owner.
     fn plan_hold(&mut self, model: &Model, now: Timestamp, batch: &[Call]) -> (HoldId, Actor) {
         let placed_now: Vec<(HoldId, UserId)> =
-            batch.iter().flat_map(Call::places).map(|place| (hold_id(place, now), place.user)).collect();
+            batch.iter().flat_map(Call::places).map(|place| (hold_id(place, now), place.user.clone())).collect();
         let live = model.holds().iter().filter(|hold| is_live(hold, now));
-        let live: Vec<(HoldId, UserId)> = live.map(|hold| (hold.id, hold.owner)).collect();
-        let all: Vec<(HoldId, UserId)> = model.holds().iter().map(|hold| (hold.id, hold.owner)).collect();
+        let live: Vec<(HoldId, UserId)> = live.map(|hold| (hold.id, hold.owner.clone())).collect();
+        let all: Vec<(HoldId, UserId)> = model.holds().iter().map(|hold| (hold.id, hold.owner.clone())).collect();
         let first_choice = match self.rng.random_range(0..100) {
             0..10 => &placed_now,
             10..75 => &live,
@@ -151,7 +151,7 @@ impl Workload {
             _ => return (self.hold_id(now), Actor::User(self.user())),
         };
         let chosen = [first_choice, &live, &all, &placed_now].into_iter().find_map(|from| from.choose(&mut self.rng));
-        match chosen.copied() {
+        match chosen.cloned() {
             Some((id, owner)) => (id, self.actor_for(owner)),
             None => (self.hold_id(now), Actor::User(self.user())),
         }
@@ -159,7 +159,9 @@ impl Workload {
 
     fn plan_reservation(&mut self, model: &Model) -> (StayReservationId, Actor) {
         match model.reservations().choose(&mut self.rng) {
-            Some(reservation) if self.rng.random_bool(0.95) => (reservation.id, self.actor_for(reservation.user)),
+            Some(reservation) if self.rng.random_bool(0.95) => {
+                (reservation.id, self.actor_for(reservation.user.clone()))
+            }
             _ => {
                 let number = self.rng.random_range(1..100);
                 (StayReservationId::new(number).expect("positive"), Actor::User(self.user()))
@@ -199,7 +201,7 @@ impl Workload {
     }
 
     fn user(&mut self) -> UserId {
-        UserId::new(self.rng.random_range(1..=self.users)).expect("positive")
+        crate::user(self.rng.random_range(1..=self.users))
     }
 
     /// Returns mostly an existing room type.

@@ -102,7 +102,7 @@ where
     let (writer, then) = (Arc::new(writer), Arc::new(then));
     let handle = move |_: Delivery| {
         let (writer, then) = (writer.clone(), then.clone());
-        async move { if writer.write().await.is_ok() && then().await.is_ok() { Verdict::Done } else { Verdict::Again } }
+        async move { if writer.write().await.is_ok() && then().await.is_ok() { Verdict::Processed } else { Verdict::Retry } }
     };
     tokio::spawn(async move { bus.consume(service, handle, std::future::pending()).await })
 }

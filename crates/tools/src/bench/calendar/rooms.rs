@@ -8,12 +8,12 @@ use holdfast_core::Command;
 use holdfast_core::Limits;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
-use holdfast_core::calendar::{LocalTime, OpenHours};
+use holdfast_core::calendar::{LocalTime, OpenInterval};
 use holdfast_engine::{Answer, Engine, EngineSettings, NoSink, Refused, Store};
 use tokio::task::JoinSet;
 
 use super::requests;
-use crate::bench::child;
+use crate::bench::server_process;
 
 /// Days created by `make`; with today, sixty.
 pub(super) const DAYS_AHEAD: u32 = 59;
@@ -58,7 +58,7 @@ async fn make_room(engine: Engine) -> anyhow::Result<()> {
     };
     let room = run(&engine, CreateRoom(draft)).await?.id;
     let time = |text| LocalTime::parse_end(text).expect("a time");
-    let open = vec![OpenHours { from: time("00:00"), to: time("20:00") }];
+    let open = vec![OpenInterval { from: time("00:00"), to: time("20:00") }];
     let hours = SetOperatingHours { room, weekly: std::array::from_fn(|_| open.clone()), exceptions: Vec::new() };
     run(&engine, hours).await?;
     Ok(())

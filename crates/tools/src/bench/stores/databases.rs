@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn url_gets_another_database() {
+    fn url_is_rewritten_for_other_database() {
         for (url, expected) in [
             ("postgres://a:b@c:5/d?e=f/g", "postgres://a:b@c:5/x?e=f/g"),
             ("postgresql://c/d", "postgresql://c/x"),

@@ -41,7 +41,7 @@ async fn receive(services: &Services, service: Service, delivery: Delivery) -> V
     let Some(subject) = Subject::parse(&delivery.subject) else { return unreadable(&delivery) };
     if subject.consumer() != Some(service) {
         // Published for other subscribers of the stream.
-        return Verdict::Done;
+        return Verdict::Processed;
     }
     let read = CloudEvent::read(&delivery).and_then(|event| {
         let message = message::parse(subject, event.data.get())?;
@@ -68,14 +68,14 @@ async fn import_one(context: &Context, delivery: Delivery) -> Verdict {
         Some((ImportBookingEvent { key: event.key()?, published }, event.trace()))
     });
     let Some((import, trace)) = read else { return unreadable(&delivery) };
-    let mut tries = 0;
+    let mut attempts = 0;
     loop {
-        tries += 1;
+        attempts += 1;
         let trace = trace.map(|trace| trace.child(context.ids().number()));
         match trace::within(trace, context.engine().run(import.clone(), None)).await {
-            Ok(_) => return Verdict::Done,
+            Ok(_) => return Verdict::Processed,
             // Later events of the same booking wait meanwhile, so that they stay in order.
-            Err(error) if tries < IMPORT_ATTEMPTS_MAX && !context.is_stopping() => {
+            Err(error) if attempts < IMPORT_ATTEMPTS_MAX && !context.is_stopping() => {
                 tracing::debug!(%error, subject = delivery.subject, "[Bus] an event could not be imported; it is retried");
                 tokio::time::sleep(IMPORT_RETRY_AFTER).await;
             }
@@ -85,24 +85,24 @@ async fn import_one(context: &Context, delivery: Delivery) -> Verdict {
 }
 
 fn verdict(delivery: &Delivery, acted: Result<(), Refused>) -> Verdict {
-    let Delivery { subject, tries, .. } = delivery;
-    if *tries > 1 {
+    let Delivery { subject, deliveries, .. } = delivery;
+    if *deliveries > 1 {
         metrics::counter!("holdfast_bus_redeliveries_total").increment(1);
     }
     match acted {
-        Ok(()) => Verdict::Done,
-        Err(Refused::Rejected(rejection)) if *tries >= REJECTED_DELIVERIES_MAX => {
+        Ok(()) => Verdict::Processed,
+        Err(Refused::Rejected(rejection)) if *deliveries >= REJECTED_DELIVERIES_MAX => {
             tracing::error!(
                 subject,
                 ?rejection,
                 "[Bus] a message was discarded: the rules reject it at every delivery"
             );
             metrics::counter!("holdfast_bus_messages_discarded_total").increment(1);
-            Verdict::Hopeless
+            Verdict::Discard
         }
         Err(error) => {
-            tracing::warn!(subject, tries, %error, "[Bus] processing of a message failed; it is redelivered");
-            Verdict::Again
+            tracing::warn!(subject, deliveries, %error, "[Bus] processing of a message failed; it is redelivered");
+            Verdict::Retry
         }
     }
 }
@@ -110,7 +110,7 @@ fn verdict(delivery: &Delivery, acted: Result<(), Refused>) -> Verdict {
 fn unreadable(delivery: &Delivery) -> Verdict {
     tracing::error!(subject = delivery.subject, "[Bus] a malformed message was discarded");
     metrics::counter!("holdfast_bus_messages_discarded_total").increment(1);
-    Verdict::Hopeless
+    Verdict::Discard
 }
 
 /// A received message, from Holdfast or from any program that follows the contract. Its subject tells its type.

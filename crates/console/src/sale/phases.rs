@@ -1,4 +1,4 @@
-//! Course of a sale: select, close sales, gather, open, sell, stop, verify.
+//! Phases of a sale: select, close sales, gather, open, sell, stop, verify.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use super::{Error, Plan, concert, hotel};
 
 /// Maximum number of concurrent calls of all customers.
 const CONCURRENT_CALLS_MAX: usize = 128;
-/// Timeout, so that a missing answer cannot keep a sale from ending; the server answers within five seconds.
+/// Timeout of a call. The server responds within 5 s; a missing response must not keep a sale from ending.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 const WATCH_INTERVAL: Duration = Duration::from_millis(200);
 /// Time for customers to leave after the stop signal.
@@ -52,14 +52,14 @@ impl Outcome {
     }
 
     /// Whether no unit was sold twice or lost, and admission was fair.
-    pub fn is_right(&self) -> bool {
+    pub fn is_correct(&self) -> bool {
         self.oversold() == 0 && self.lost() == 0 && self.fairness.error == 0
     }
 }
 
 type Customers = JoinSet<Result<(), holdfast_client::Error>>;
 
-/// Runs a sale. It ends at the latest a little after the plan's time limit, or after [`Progress::stop`].
+/// Runs a sale. It ends at most [`LEAVE_TIMEOUT`] after the time limit of the plan, or after [`Progress::stop`].
 pub async fn run(plan: Plan, progress: Arc<Progress>) -> Result<Outcome, Error> {
     let outcome = run_phases(&plan, &progress).await;
     progress.with(|measured| measured.counts.phase = if outcome.is_ok() { Phase::Done } else { Phase::Failed });
@@ -113,7 +113,7 @@ fn gather(plan: &Plan, progress: &Arc<Progress>, server: &Client, event: u64, ro
         }
         customers.spawn(async move {
             let window = (customer.think * ARRIVAL_THINK_TIMES).as_millis() as u64;
-            let arrives_after = Duration::from_millis(customer.below(window));
+            let arrives_after = Duration::from_millis(customer.random_below(window));
             customer.progress.wait(arrives_after, PhaseSignal::Stop).await;
             if customer.progress.signal() == PhaseSignal::Stop {
                 Ok(())

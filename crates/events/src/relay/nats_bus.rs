@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use holdfast_engine::store::OutboxRecord;
 
-use super::{Address, Bus, Message};
+use super::{Address, Bus, OutboxMessage};
 use crate::inbox::services;
 use crate::nats::{Connection, HeaderMap, Publication};
 use crate::wire::event::cloud_event;
@@ -28,16 +28,16 @@ impl Bus for NatsBus {
         services::address(record, true)
     }
 
-    fn can_be_away(&self) -> bool {
+    fn has_outages(&self) -> bool {
         true
     }
 
-    fn away(&self) -> Option<String> {
+    fn outage(&self) -> Option<String> {
         self.connection.check().err().map(|error| error.to_string())
     }
 
-    async fn publish_event(&self, envelope: &Message) -> Result<(), String> {
-        let Message { address, record } = envelope;
+    async fn publish_event(&self, message: &OutboxMessage) -> Result<(), String> {
+        let OutboxMessage { address, record } = message;
         let event = cloud_event(&self.source, &address.id, &record.event_type, record.at, &record.data, record.trace);
         let mut headers = HeaderMap::new();
         headers.insert("Content-Type", "application/cloudevents+json");
