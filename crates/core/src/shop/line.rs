@@ -42,6 +42,12 @@ pub struct LastHold {
     pub kept_until: Timestamp,
 }
 
+impl LastHold {
+    pub(super) fn of(hold: &Hold) -> Self {
+        Self { hold: hold.id, kept_until: hold.ends_at() + ENDED_HOLD_KEPT }
+    }
+}
+
 impl Row for LastHold {
     fn ends_at(&self) -> Option<Timestamp> {
         Some(self.kept_until)
@@ -68,19 +74,20 @@ impl LineItem for StockItem {
         }
     }
 
-    /// Writes the entry that all lines of a cart share.
-    fn insert_indexes(&self, hold: &Hold, rows: &mut WorkingSet, _now: Timestamp) -> Decision<()> {
-        if hold.origin == Origin::Cart {
-            let entry = LastHold { hold: hold.id, kept_until: hold.ends_at() + ENDED_HOLD_KEPT };
-            if rows.shop.last_holds.get(&hold.owner)? != Some(&entry) {
-                rows.shop.last_holds.put(hold.owner, entry);
-            }
-        }
+    /// The entry is a row of its own, written when the cart is reserved: a store that starts finds it there.
+    fn insert_indexes(&self, _hold: &Hold, _rows: &mut WorkingSet, _now: Timestamp) -> Decision<()> {
         Ok(())
     }
 
-    fn update_indexes(&self, _before: &Hold, after: &Hold, rows: &mut WorkingSet, now: Timestamp) -> Decision<()> {
-        self.insert_indexes(after, rows, now)
+    /// Moves the end of the entry that all lines of a cart share.
+    fn update_indexes(&self, before: &Hold, after: &Hold, rows: &mut WorkingSet, _now: Timestamp) -> Decision<()> {
+        if after.origin == Origin::Cart && before.ends_at() != after.ends_at() {
+            let entry = LastHold::of(after);
+            if rows.shop.last_holds.get(&after.owner)? != Some(&entry) {
+                rows.shop.last_holds.put(after.owner.clone(), entry);
+            }
+        }
+        Ok(())
     }
 
     /// Keeps the entry: the state of the hold tells that it has ended.

@@ -38,22 +38,22 @@ impl Command for ReserveOrder {
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<ReservedOrder> {
         self.request_rows(rows);
-        let account = user::find(rows, self.user)?;
+        let account = user::find(rows, &self.user)?;
         let cart = self.cart(rows)?;
         let id = HoldId::new(at.now, self.random);
-        if let Some(old) = find_live(rows, self.user, at.now)? {
+        if let Some(old) = find_live(rows, &self.user, at.now)? {
             if !self.replace {
                 return Err(ShopRejection::DuplicateReservation.into());
             }
             // Frees the quantities for the new hold. It is rolled back if that is rejected.
             cancel::replace(rows, &old, id, at.now)?;
         }
-        hold::check_hold_limit(rows, at, Kind::Shop, self.user)?;
+        hold::check_hold_limit(rows, at, Kind::Shop, &self.user)?;
         let available = check_stock(rows, at, &cart)?;
         check_total(&cart)?;
         let hold = Placement {
             id,
-            owner: self.user,
+            owner: self.user.clone(),
             origin: Origin::Cart,
             created_at: at.now,
             expires_at: at.end_after(at.limits.shop.hold_ttl),
@@ -62,6 +62,7 @@ impl Command for ReserveOrder {
         }
         .into_hold();
         place::insert(rows, &hold, at.now)?;
+        rows.shop.last_holds.put(self.user.clone(), LastHold::of(&hold));
         rows.emit(Event::HoldPlaced(hold.clone()));
         Ok(ReservedOrder { hold, available })
     }
@@ -70,8 +71,8 @@ impl Command for ReserveOrder {
         2
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -79,10 +80,10 @@ impl ReserveOrder {
     /// The lines of the cart lead to further rows, which are requested once the lines are known.
     fn request_rows(&self, rows: &mut WorkingSet) {
         rows.ids.request(&Sequence::InventoryReservation);
-        rows.holders.request(&Holder { kind: Kind::Shop, user: self.user });
-        request_last_hold(rows, self.user);
-        cart::request_rows(rows, self.user);
-        if let Ok(lines) = cart::lines(rows, self.user) {
+        rows.holders.request(&Holder { kind: Kind::Shop, user: self.user.clone() });
+        request_last_hold(rows, &self.user);
+        cart::request_rows(rows, &self.user);
+        if let Ok(lines) = cart::lines(rows, &self.user) {
             for line in lines {
                 stock::request_rows(rows, line.option);
             }
@@ -91,7 +92,7 @@ impl ReserveOrder {
 
     /// Returns the cart, if it is not empty and all its options are active.
     fn cart(&self, rows: &mut WorkingSet) -> Decision<Cart> {
-        let cart = cart::contents(rows, self.user)?;
+        let cart = cart::contents(rows, &self.user)?;
         if cart.items.is_empty() {
             return Err(ShopRejection::CartEmpty.into());
         }
@@ -156,20 +157,20 @@ impl Command for ReleaseOrder {
     type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
-        request_last_hold(rows, self.user);
-        let Some(hold) = find_live(rows, self.user, at.now)? else {
-            return reject(rows, self.user, ShopRejection::OrderReservationNotFound);
+        request_last_hold(rows, &self.user);
+        let Some(hold) = find_live(rows, &self.user, at.now)? else {
+            return reject(rows, &self.user, ShopRejection::OrderReservationNotFound);
         };
         cancel::cancel(rows, &hold, at.now)
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
 /// Returns the user's live reservation, including one that is being paid.
-pub fn view(rows: &mut WorkingSet, at: &Context<'_>, user: UserId) -> Decision<ReservedOrder> {
+pub fn view(rows: &mut WorkingSet, at: &Context<'_>, user: &UserId) -> Decision<ReservedOrder> {
     request_last_hold(rows, user);
     let is_open = |hold: &Hold| matches!(hold.status(at.now), Status::Held | Status::Prepared);
     let Some(hold) = last_hold(rows, user, at.now)?.filter(is_open) else {
@@ -184,16 +185,16 @@ pub fn view(rows: &mut WorkingSet, at: &Context<'_>, user: UserId) -> Decision<R
 }
 
 /// Returns the user's latest hold, in any state.
-pub(super) fn last_hold(rows: &mut WorkingSet, user: UserId, now: Timestamp) -> Decision<Option<Hold>> {
-    match rows.shop.last_holds.get(&user)?.copied() {
+pub(super) fn last_hold(rows: &mut WorkingSet, user: &UserId, now: Timestamp) -> Decision<Option<Hold>> {
+    match rows.shop.last_holds.get(user)?.copied() {
         Some(entry) if now < entry.kept_until => Ok(rows.holds.get(&entry.hold)?.cloned()),
         Some(_) | None => Ok(None),
     }
 }
 
 /// Requests the latest hold of a user as soon as its id is known.
-pub(super) fn request_last_hold(rows: &mut WorkingSet, user: UserId) {
-    if let Ok(Some(entry)) = rows.shop.last_holds.get(&user).map(Option::<&LastHold>::copied) {
+pub(super) fn request_last_hold(rows: &mut WorkingSet, user: &UserId) {
+    if let Ok(Some(entry)) = rows.shop.last_holds.get(user).map(Option::<&LastHold>::copied) {
         rows.holds.request(&entry.hold);
         if let Ok(Some(hold)) = rows.holds.get(&entry.hold).map(Option::<&Hold>::cloned) {
             place::request_indexes(rows, &hold);
@@ -203,13 +204,13 @@ pub(super) fn request_last_hold(rows: &mut WorkingSet, user: UserId) {
 
 /// Rejects, with `UserNotFound` if the user does not exist. Only existing users have reservations, so the account is
 /// read only on this path.
-pub(super) fn reject<T>(rows: &mut WorkingSet, user: UserId, rejection: ShopRejection) -> Decision<T> {
+pub(super) fn reject<T>(rows: &mut WorkingSet, user: &UserId, rejection: ShopRejection) -> Decision<T> {
     user::find(rows, user)?;
     Err(rejection.into())
 }
 
 /// Returns the user's live hold; backs off while it is being paid.
-fn find_live(rows: &mut WorkingSet, user: UserId, now: Timestamp) -> Decision<Option<Hold>> {
+fn find_live(rows: &mut WorkingSet, user: &UserId, now: Timestamp) -> Decision<Option<Hold>> {
     match last_hold(rows, user, now)? {
         Some(hold) if hold.state == HoldState::Prepared => Err(Stop::Retry),
         Some(hold) => Ok(Some(hold).filter(|hold| hold.is_live(now))),
