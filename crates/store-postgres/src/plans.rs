@@ -145,7 +145,7 @@ async fn lists_use_their_indexes() {
             let (sql, _) = records::list_sql(&list);
             // Parameters in order: the user or room type if there is one, the key, the rest.
             let (by, after) = if user || room_type { ("$1", "$2") } else { ("$9", "$1") };
-            let sql = sql.replace(by, "7").replace(after, "5000").replace("$3", "7");
+            let sql = sql.replace(by, "'7'").replace(after, "5000").replace("$3", "'7'");
             let lines = client.query(&format!("EXPLAIN {sql}"), &[]).await.unwrap();
             let plan = lines.iter().map(|line| line.get::<_, String>(0)).collect::<Vec<_>>().join("\n");
             assert!(plan.contains(index), "analysed: {analysed}, {sql}\n{plan}");
