@@ -23,7 +23,6 @@ pub(super) struct Sql {
     pub(super) delete: String,
     pub(super) lock: String,
     pub(super) expect_range: String,
-    pub(super) tidy: String,
 }
 
 static DURABLE: LazyLock<Vec<(&'static str, Sql)>> = LazyLock::new(|| all(&visit::durable_schemas()));
@@ -137,14 +136,7 @@ impl Sql {
                 arrays(key, 1)
             ),
             lock: format!("SELECT lock_{table}({}, ${}, ${})", marks(key, 1), key.len() + 1, key.len() + 2),
-            expect_range: format!(
-                "SELECT expect_version(count(*), ${}) FROM {table} WHERE {range}",
-                2 * key.len() + 1
-            ),
-            tidy: format!(
-                "DELETE FROM {table} WHERE {keys} IN (SELECT {keys} FROM {table} WHERE {keys} < $1 ORDER BY {keys} LIMIT $2)
-                 RETURNING 1"
-            ),
+            expect_range: format!("SELECT expect_version(count(*), ${}) FROM {table} WHERE {range}", 2 * key.len() + 1),
         }
     }
 }
