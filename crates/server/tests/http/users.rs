@@ -159,8 +159,8 @@ async fn seats_and_queue_of_user_who_is_text(profile: Profile) {
 
             let hold = guest.hold_seats(event.id, &[seat(&event, position), seat(&event, position + 1)]).await.unwrap();
             assert_eq!(hold.user_id, user.into());
-            let taken = code(app.guest(TEXTS[0]).seat_hold(hold.hold_id).await);
             if user != TEXTS[0] {
+                let taken = code(app.guest(TEXTS[0]).seat_hold(hold.hold_id).await);
                 assert_eq!(taken, refused(403, "FORBIDDEN"));
             }
             let reservation = guest.confirm_seat_hold(hold.hold_id).await.unwrap();
