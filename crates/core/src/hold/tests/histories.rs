@@ -217,10 +217,10 @@ impl History {
         }
     }
 
-    fn cancel(&mut self, index: usize, actor: Actor) {
+    fn cancel(&mut self, index: usize, actor: &Actor) {
         let (id, now) = (self.model.holds[index].id, self.market.world.now);
         let expected = self.model.find_live(index, actor.clone(), now).map(|_| ());
-        assert_eq!(self.market.cancel(&self.model.holds[index], actor), expected);
+        assert_eq!(self.market.cancel(&self.model.holds[index], &actor), expected);
         if expected.is_ok() {
             let cancelled = self.model.end(id, HoldState::Cancelled).clone();
             assert_eq!(self.market.world.events.last(), Some(&Event::HoldCancelled(cancelled)));
