@@ -14,6 +14,8 @@ use crate::working_set::WorkingSet;
 const AHEAD_MIN: usize = 16;
 /// Number of accounts read ahead per account that the batch has requested.
 const AHEAD_FACTOR: usize = 3;
+/// Maximum number of accounts that are read ahead at once.
+const AHEAD_MAX: usize = 8_192;
 /// Distances from a drawn number to those tried in turn. All but the first are so long that they pass a run of accounts with
 /// chosen ids, and that the sequence reaches these numbers late.
 pub(super) const DISTANCES: [u64; 10] =
@@ -80,7 +82,7 @@ fn unused_number(rows: &mut WorkingSet) -> Decision<UserId> {
 /// thousands of these commands, each of which draws the number after that of the command before, needs a few loads.
 fn request_ahead(rows: &mut WorkingSet, from: &UserId) {
     let from = from.number().expect("accounts are numbered from a sequence");
-    let count = (rows.shop.users.key_count() * AHEAD_FACTOR).max(AHEAD_MIN) as u64;
+    let count = (rows.shop.users.key_count() * AHEAD_FACTOR).clamp(AHEAD_MIN, AHEAD_MAX) as u64;
     for id in (from..from + count).filter_map(UserId::new) {
         rows.shop.users.request(&id);
     }

@@ -107,7 +107,7 @@ impl Model {
     pub(super) fn find_live(&self, index: usize, actor: &Actor, now: Timestamp) -> Decision<&Hold> {
         let hold = &self.holds[index];
         let fault = match hold.state {
-            _ if !is_allowed(&actor, hold) => return Err(Rejection::Forbidden.into()),
+            _ if !is_allowed(actor, hold) => return Err(Rejection::Forbidden.into()),
             HoldState::Held if now < end(hold) => return Ok(hold),
             HoldState::Prepared => return Err(Stop::Retry),
             HoldState::Held | HoldState::Replaced { .. } => HoldFault::Ended,
@@ -127,7 +127,7 @@ impl Model {
     ) -> Decision<Hold> {
         let hold = &self.holds[index];
         match hold.state {
-            _ if !is_allowed(&actor, hold) => return Err(Rejection::Forbidden.into()),
+            _ if !is_allowed(actor, hold) => return Err(Rejection::Forbidden.into()),
             HoldState::Held if now < end(hold) => {}
             HoldState::Prepared => return Err(Stop::Retry),
             HoldState::Held | HoldState::Replaced { .. } => return Err(ClaimRejection::ClaimExpired.into()),
