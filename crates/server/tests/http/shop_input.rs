@@ -171,7 +171,7 @@ async fn invalid_shop_paths_and_bodies_are_rejected(profile: Profile) {
             ("GET", "/api/products?cursor=%21", "cursor"),
             ("GET", "/api/product-options/9007199254740992", "id"),
             ("GET", "/api/cart?userId=0", "userId"),
-            ("GET", "/api/order/reserve?userId=x", "userId"),
+            ("GET", "/api/order/reserve?userId=1.5", "userId"),
             ("DELETE", "/api/order/reserve?userId=-1", "userId"),
             ("GET", "/api/orders/x?userId=1", "id"),
             ("GET", "/api/orders?limit=x", "limit"),
