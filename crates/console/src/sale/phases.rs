@@ -59,7 +59,7 @@ impl Outcome {
 
 type Customers = JoinSet<Result<(), holdfast_client::Error>>;
 
-/// Runs a sale. It ends at most [`LEAVE_TIMEOUT`] after the time limit of the plan, or after [`Progress::stop`].
+/// Runs a sale. It ends at most `LEAVE_TIMEOUT` after the time limit of the plan, or after [`Progress::stop`].
 pub async fn run(plan: Plan, progress: Arc<Progress>) -> Result<Outcome, Error> {
     let outcome = run_phases(&plan, &progress).await;
     progress.with(|measured| measured.counts.phase = if outcome.is_ok() { Phase::Done } else { Phase::Failed });

@@ -10,7 +10,7 @@
 //! | [`generation`] | generating slots ahead of time, and purging old ones |
 //! | [`rebuild`] | replacing slots after a change of the opening hours |
 //! | [`slot`] | one slot, and lists of slots |
-//! | [`line`] | the line of a lock, and what confirming it records |
+//! | [`mod@line`] | the line of a lock, and what confirming it records |
 //! | [`lock`] | placing and replacing locks |
 //! | [`block`], [`reprice`] | blocking slots for sale, and repricing them |
 //! | [`reservation`] | reservations, and their cancellation |

@@ -6,7 +6,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`line`] | lines and items: a vertical's part of a hold |
+//! | [`mod@line`] | lines and items: a vertical's part of a hold |
 //! | [`count`] | availability, quantities held per unit, number of holds per user |
 //! | [`place`] | inserting a new hold |
 //! | [`confirm`] | turning a hold into records, in one commit or as a two-phase commit |

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`room_type`] | room types and nights: creating, changing, closing and opening |
-//! | [`line`] | the line of a hold on rooms |
+//! | [`mod@line`] | the line of a hold on rooms |
 //! | [`place`] | placing and replacing holds |
 //! | [`reservation`] | reservations, and their cancellation |
 //! | [`availability`] | availability, night by night |

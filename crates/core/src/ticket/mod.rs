@@ -10,7 +10,7 @@
 //! | [`seat`] | status of seats |
 //! | [`best`] | choice of the best free seats: pure geometry, no rows |
 //! | [`place`] | placing holds: on chosen seats, or on the best free ones |
-//! | [`line`] | the line of a hold on seats |
+//! | [`mod@line`] | the line of a hold on seats |
 //! | [`reserve`] | reserving seats in one step |
 //! | [`reservation`] | reservations, and their cancellation |
 //! | [`admission`] | publishing admissions through the waiting room |
