@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use holdfast_connect::TlsRoots;
 use holdfast_core::audit::Audit;
 use holdfast_core::calendar::RoomId;
+use holdfast_core::hold::HOLD_TTL_MAX;
 use holdfast_core::idempotency::IdempotencyRecord;
 use holdfast_core::stay::{DAYS_AHEAD_MAX, HOLD_NIGHTS_MAX};
 use holdfast_core::table::{Key, Scan, Table};
@@ -287,10 +288,11 @@ impl LiveTier {
         let from = scan.first;
         match from.kind {
             Kind::Stay => {
-                // The hotel's today is within a day of UTC's, and a hold may outlive its night by one more.
+                // The hotel's today is within a day of UTC's, and a hold may outlive its night.
+                let days_past = (HOLD_TTL_MAX.as_millis() / Span::from_days(1).as_millis()) as u32 + 3;
                 let today = self.shared.latest_now().to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
-                let first = today.saturating_sub(jiff::Span::new().days(3));
-                let days = DAYS_AHEAD_MAX + HOLD_NIGHTS_MAX + 6;
+                let first = today.saturating_sub(jiff::Span::new().days(days_past));
+                let days = days_past + DAYS_AHEAD_MAX + HOLD_NIGHTS_MAX + 3;
                 let dates = first.series(jiff::Span::new().days(1)).take(days as usize);
                 dates.map(|date| Unit { part: date_ordinal(date), ..from }).collect()
             }
