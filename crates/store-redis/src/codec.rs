@@ -156,6 +156,12 @@ fn write_cell(value: &Value<'_>, out: &mut String) {
         Value::Date(date) => write!(out, "{date}").expect("writing to a string cannot fail"),
         Value::Moment(moment) => write!(out, "{}", moment.as_millis()).expect("writing to a string cannot fail"),
         Value::Uuid(uuid) => write!(out, "{uuid}").expect("writing to a string cannot fail"),
+        Value::Bytes(bytes) => {
+            out.push('x');
+            for byte in &**bytes {
+                write!(out, "{byte:02x}").expect("writing to a string cannot fail");
+            }
+        }
         Value::Text(text) => {
             // Quoted, so that no text is mistaken for NULL, and with separators escaped.
             out.push('"');
@@ -184,6 +190,11 @@ fn read_cell(kind: Type, word: &str) -> Option<Value<'_>> {
     Some(match kind {
         Type::Bool => Value::Bool(word.parse().ok()?),
         Type::Int | Type::Big => Value::Int(word.parse().ok()?),
+        Type::Bytes => {
+            let (pairs, []) = word.strip_prefix('x')?.as_bytes().as_chunks::<2>() else { return None };
+            let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+            Value::Bytes(pairs.iter().map(byte).collect::<Option<Vec<u8>>>()?.into())
+        }
         Type::Date => Value::Date(word.parse().ok()?),
         Type::Moment => Value::Moment(Timestamp::from_millis(word.parse().ok()?)),
         Type::Uuid => Value::Uuid(Uuid::try_parse(word).ok()?),

@@ -5,6 +5,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
+//! | [`codec`] | binary encoding of values |
 //! | [`value`] | column values, and the conversion of core's types |
 //! | [`table`] | tables and columns |
 //! | [`record`] | [`Record`]: a row as column values |
@@ -18,6 +19,7 @@
 //! This module makes no decisions and does no I/O.
 
 pub mod calendar;
+pub mod codec;
 mod hold;
 pub mod list;
 pub mod record;

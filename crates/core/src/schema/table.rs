@@ -8,6 +8,7 @@ pub enum Type {
     Int,
     Big,
     Text,
+    Bytes,
     Date,
     Moment,
     Uuid,
@@ -60,4 +61,4 @@ macro_rules! columns {
         }
     )+ };
 }
-columns!(boolean => Bool, int => Int, big => Big, text => Text, date => Date, moment => Moment, uuid => Uuid);
+columns!(boolean => Bool, int => Int, big => Big, text => Text, bytes => Bytes, date => Date, moment => Moment, uuid => Uuid);

@@ -17,6 +17,7 @@ pub enum Value<'a> {
     Bool(bool),
     Int(i64),
     Text(Cow<'a, str>),
+    Bytes(Cow<'a, [u8]>),
     Date(Date),
     Moment(Timestamp),
     Uuid(Uuid),
@@ -31,6 +32,7 @@ impl Value<'_> {
             Self::Bool(value) => Value::Bool(value),
             Self::Int(value) => Value::Int(value),
             Self::Text(text) => Value::Text(text.into_owned().into()),
+            Self::Bytes(bytes) => Value::Bytes(bytes.into_owned().into()),
             Self::Date(date) => Value::Date(date),
             Self::Moment(moment) => Value::Moment(moment),
             Self::Uuid(uuid) => Value::Uuid(uuid),
@@ -110,6 +112,33 @@ impl<'a> From<&'a str> for Value<'a> {
 impl From<String> for Value<'_> {
     fn from(text: String) -> Self {
         Self::Text(text.into())
+    }
+}
+
+impl<'a> From<&'a [u8]> for Value<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self::Bytes(bytes.into())
+    }
+}
+
+impl From<Vec<u8>> for Value<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes.into())
+    }
+}
+
+impl ToValue for Vec<u8> {
+    fn to_value(&self) -> Value<'_> {
+        self[..].into()
+    }
+}
+
+impl FromValue for Vec<u8> {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        match value {
+            Value::Bytes(bytes) => Some(bytes.into_owned()),
+            _ => None,
+        }
     }
 }
 

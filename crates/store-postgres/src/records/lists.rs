@@ -246,6 +246,7 @@ fn array_of(kind: Kind) -> Type {
         Kind::Int => Type::INT4_ARRAY,
         Kind::Big => Type::INT8_ARRAY,
         Kind::Text => Type::TEXT_ARRAY,
+        Kind::Bytes => Type::BYTEA_ARRAY,
         Kind::Date => Type::DATE_ARRAY,
         Kind::Moment => Type::TIMESTAMPTZ_ARRAY,
         Kind::Uuid => Type::UUID_ARRAY,

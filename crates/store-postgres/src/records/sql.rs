@@ -184,6 +184,7 @@ fn sql_type(kind: Type) -> &'static str {
         Type::Int => "integer",
         Type::Big => "bigint",
         Type::Text => "text",
+        Type::Bytes => "bytea",
         Type::Date => "date",
         Type::Moment => "timestamptz",
         Type::Uuid => "uuid",
