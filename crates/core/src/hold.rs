@@ -99,7 +99,17 @@ impl<C> std::ops::Deref for Hold<C> {
     }
 }
 
-impl<C: Claim> Row for Hold<C> {}
+impl<C: Claim> Row for Hold<C> {
+    fn kept_until(&self, now: Timestamp) -> Option<Timestamp> {
+        match self.state {
+            HoldState::Prepared => None,
+            HoldState::Held => Some(self.expires_at + ENDED_HOLD_KEPT),
+            HoldState::Confirmed { .. } | HoldState::Cancelled | HoldState::Replaced { .. } => {
+                Some(now + ENDED_HOLD_KEPT)
+            }
+        }
+    }
+}
 
 /// Holds of one kind that have secondary indexes.
 pub trait Indexed: Sized {

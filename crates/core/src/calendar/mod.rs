@@ -36,8 +36,6 @@ pub mod stats;
 #[cfg(test)]
 mod tests;
 
-use crate::id::HoldId;
-use crate::table::Table;
 use crate::time::Span;
 
 pub use block::BlockStatus;
@@ -77,20 +75,4 @@ pub struct Limits {
     pub days_ahead: u32,
     /// Number of days after which past slots are purged.
     pub keep_days: u32,
-}
-
-crate::tables! {
-    /// Tables of rooms by the hour.
-    {
-        rooms: Table<RoomId, Room> => durable cached,
-        hours: Table<RoomId, OperatingHours> => durable cached,
-        holidays: Table<HolidayId, Holiday, HolidaysOf> => durable cached,
-        slots: Table<SlotId, Slot, SlotsOf> => durable cached,
-        /// Append-only log.
-        generations: Table<GenerationId, Generation> => durable cached,
-        locks: Table<HoldId, RoomLock> => live cached,
-        /// Secondary index: the live lock of a slot.
-        by_slot: Table<SlotId, LiveLock> => live complete,
-        reservations: Table<RoomReservationId, RoomReservation> => durable cached,
-    }
 }
