@@ -18,7 +18,7 @@ use crate::connection::{ConnectionFactory, Purpose};
 use crate::error::{explain, sentence};
 use crate::pipeline::{self, Pipeline, Transaction};
 use crate::pool::{Manager, Pool, within};
-use crate::records;
+use crate::records::{self, Of};
 use crate::shared::{self, Head, Purging};
 
 /// Timeout of a read by key.
@@ -40,14 +40,6 @@ const PROBES: &[&str] = &[shared::PROBE_WRITE];
 
 /// For what is divided by month.
 const DROPS: &[&str] = &[records::DROP_CLEARED_MONTH];
-
-/// Records that an audit covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AuditOf {
-    Everything,
-    /// Holds are stored elsewhere.
-    AllButHolds,
-}
 
 pub(crate) struct Readers {
     pub(crate) by_key: Pool,
@@ -139,7 +131,6 @@ impl Readers {
         let tidying = Purging {
             now,
             outbox_before: now - keep.outbox,
-            inbox_before: now - keep.inbox,
             decisions_on_holds_before: HoldId::earliest_at(now - DECISIONS_KEPT - HOLD_LIFETIME_MAX),
             limit: PURGE_ROWS_MAX,
         };
@@ -147,6 +138,8 @@ impl Readers {
         within(&self.by_key, PURGE_WITHIN, async |connection| {
             let mut transaction = Transaction::begin(connection);
             let mut tickets = records::purge_holds(transaction.pipeline(), created_before, PURGE_ROWS_MAX);
+            let kept = |retention| now - keep.span(retention);
+            tickets.extend(records::purge(transaction.pipeline(), kept, PURGE_ROWS_MAX));
             tickets.extend(shared::purge(transaction.pipeline(), tidying));
             let mut answers = transaction.commit(PURGE_WITHIN).await?;
             Ok(tickets.into_iter().any(|ticket| answers.take(ticket).len() >= PURGE_ROWS_MAX))
@@ -170,16 +163,12 @@ impl Readers {
     }
 
     /// Audits a snapshot of all records; not bounded in time.
-    pub(crate) async fn audit(&self, audit: &mut Audit, of: AuditOf) -> Result<(), StoreError> {
+    pub(crate) async fn audit(&self, audit: &mut Audit, of: Of) -> Result<(), StoreError> {
         // Taken out of the pool: if this future is dropped, the connection is inside a transaction.
         let connection = Object::take(self.lists.get().await?);
         let client = connection.client();
         let begin = format!("{}; SET LOCAL statement_timeout = 0", pipeline::BEGIN_SNAPSHOT);
         client.batch_execute(&begin).await.map_err(|error| explain(&error))?;
-        records::audit_durable(client, audit).await?;
-        if of == AuditOf::Everything {
-            records::audit_holds(client, audit).await?;
-        }
-        Ok(())
+        records::audit(client, audit, of).await
     }
 }

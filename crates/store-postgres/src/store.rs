@@ -23,7 +23,8 @@ use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use crate::clock::StoreClock;
 use crate::connection::{Connection, ConnectionFactory};
 use crate::open::{self, Backend, OpenError, PostgresOptions};
-use crate::readers::{AuditOf, Readers};
+use crate::readers::Readers;
+use crate::records::Of;
 
 use batch::Batch;
 
@@ -211,6 +212,6 @@ impl Store for PostgresStore {
     }
 
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
-        self.shared.readers.audit(audit, AuditOf::Everything).await
+        self.shared.readers.audit(audit, Of::Everything).await
     }
 }

@@ -26,7 +26,7 @@ use crate::error::explain;
 use crate::open::{self, OpenError, PostgresOptions};
 use crate::pipeline::{self, Pipeline, Transaction, params};
 use crate::pool::{Manager, Pool, within};
-use crate::readers::{AuditOf, CONTROL, READ_WITHIN, Readers};
+use crate::readers::{CONTROL, READ_WITHIN, Readers};
 use crate::records::{self, Of, RowCache};
 use crate::shared;
 
@@ -269,7 +269,7 @@ impl DurableTier {
 
     /// Audits every durable record: all except holds.
     pub async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
-        self.shared.readers.audit(audit, AuditOf::AllButHolds).await
+        self.shared.readers.audit(audit, Of::Durable).await
     }
 
     /// Returns a page of a list.
@@ -331,7 +331,7 @@ impl PendingLoad {
         let idempotency_records = self.shared.idempotency_records().to_vec();
         self.shared.fill(answers, rows)?;
         read_set.snapshot(rows, idempotency_records);
-        self.records.fill(answers, rows, Of::Durable, &mut read_set.versions, Some(row_cache))?;
+        self.records.fill(answers, rows, Some((&mut read_set.versions, row_cache)))?;
         let Col(now) = get(answers.one(self.now), 0)?;
         Ok(now)
     }

@@ -15,7 +15,6 @@ use holdfast_engine::StoreError;
 use redis::Value;
 use uuid::Uuid;
 
-use crate::keys;
 use crate::live::{LiveTier, micros_of, unexpected};
 use crate::read_set::{LiveReadSet, READ_AGE_MAX};
 
@@ -85,7 +84,7 @@ impl<'a> HoldVisitor<'a> for ConfirmAttempts {
     {
         for change in table.changes() {
             let Some(hold) = change.row.filter(|hold| hold.attempts > Attempt::default()) else { continue };
-            let member = format!("{} {} {}", keys::kind(C::KIND), hold.id, hold.attempts.0);
+            let member = format!("{} {} {}", C::KIND.name(), hold.id, hold.attempts.0);
             if hold.state != HoldState::Prepared {
                 self.struck.push(member);
                 continue;
@@ -130,7 +129,7 @@ impl<'a> HoldVisitor<'a> for Open {
 
 fn parse_attempt(member: &str) -> Option<(Kind, AttemptId)> {
     let mut words = member.split(' ');
-    let kind = keys::kind_of(words.next()?)?;
+    let kind = Kind::parse(words.next()?)?;
     let hold = HoldId(Uuid::try_parse(words.next()?).ok()?);
     Some((kind, AttemptId { hold, attempt: Attempt(words.next()?.parse().ok()?) }))
 }

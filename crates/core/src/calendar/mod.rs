@@ -12,6 +12,7 @@
 //! | [`slot`] | one slot, and lists of slots |
 //! | [`lock`], [`confirm`] | locking, releasing, confirming |
 //! | [`block`], [`reprice`] | blocking slots for sale, and repricing them |
+//! | [`near_term`] | near-term slots, which a store may cache |
 //! | [`reservation`] | reservations, and their cancellation |
 //! | [`availability`], [`stats`] | availability of slots, and statistics of sales |
 //! | [`audit`] | consistency rules of a whole store |
@@ -26,6 +27,7 @@ pub mod holiday;
 pub mod hours;
 pub mod local_time;
 pub mod lock;
+pub mod near_term;
 pub mod pricing;
 pub mod rebuild;
 pub mod reprice;

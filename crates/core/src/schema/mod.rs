@@ -34,6 +34,8 @@ pub mod shop;
 pub mod spec;
 pub mod stay;
 pub mod tee;
+#[cfg(test)]
+mod tests;
 pub mod ticket;
 pub mod unit;
 pub mod value;
