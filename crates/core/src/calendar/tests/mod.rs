@@ -24,7 +24,7 @@ use super::room::{CreateRoom, RoomDraft};
 use super::slot;
 use super::*;
 use crate::actor::Actor;
-use crate::id::UserId;
+use crate::id::{HoldId, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
 use crate::testing::World;
 use crate::time::Zone;

@@ -25,6 +25,7 @@ use crate::actor::Actor;
 use crate::command::Command;
 use crate::event::Event;
 use crate::hold::Indexed as _;
+use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection};
 use crate::table::{StateSet as _, TableSet as _};
 use crate::testing::World;
