@@ -101,6 +101,15 @@ error_codes! {
     CartEmpty 400 "CART_EMPTY"
         "장바구니가 비어 있습니다."
         "The cart is empty; put something into it first.";
+    ClaimAlreadyProcessed 409 "CLAIM_ALREADY_PROCESSED"
+        "이미 확정되었거나 취소된 선점입니다."
+        "The claim is already confirmed or cancelled.";
+    ClaimExpired 409 "CLAIM_EXPIRED"
+        "선점이 만료되었거나 다른 선점으로 대체되었습니다."
+        "The claim has expired or was replaced; place a new one.";
+    ClaimNotFound 404 "CLAIM_NOT_FOUND"
+        "선점 정보를 찾을 수 없습니다."
+        "The claim does not exist.";
     CouponAlreadyExists 409 "COUPON_ALREADY_EXISTS"
         "이미 존재하는 쿠폰 코드입니다."
         "There is a coupon of that code already.";
@@ -125,6 +134,9 @@ error_codes! {
     EventNotFound 404 "EVENT_NOT_FOUND"
         "공연을 찾을 수 없습니다."
         "There is no such event.";
+    ExtensionLimit 409 "EXTENSION_LIMIT"
+        "더 이상 연장할 수 없습니다."
+        "The claim cannot be extended that often or that long; `maxUntil` is the latest end.";
     Forbidden 403 "FORBIDDEN"
         "권한이 없습니다."
         "The resource belongs to another user, or the operation needs an admin.";
@@ -281,6 +293,9 @@ error_codes! {
     Unauthenticated 401 "UNAUTHENTICATED"
         "인증이 필요합니다."
         "Send a bearer token in the Authorization header.";
+    UserAlreadyExists 409 "USER_ALREADY_EXISTS"
+        "이미 존재하는 사용자 ID입니다."
+        "There is a user of that id already.";
     UserNotFound 404 "USER_NOT_FOUND"
         "사용자를 찾을 수 없습니다."
         "There is no such user.";
@@ -312,13 +327,13 @@ mod tests {
     use super::ErrorCode;
 
     #[test]
-    fn codes_parse() {
+    fn every_code_parses() {
         assert!(ErrorCode::ALL.iter().all(|code| ErrorCode::parse(code.as_str()) == Some(*code)));
         assert_eq!(ErrorCode::parse("ROOM"), None);
     }
 
     #[test]
-    fn titles_are_words() {
+    fn title_is_code_in_words() {
         assert_eq!(ErrorCode::RoomNotAvailable.title(), "Room not available");
     }
 }

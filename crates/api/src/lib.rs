@@ -19,6 +19,7 @@ pub mod shop;
 pub mod stay;
 pub mod tee;
 pub mod ticket;
+pub mod vertical;
 pub mod webhook;
 
 use jiff::Timestamp;

@@ -1,6 +1,7 @@
 //! Parsing of texts in bodies and queries.
 
 use holdfast_core::Fault;
+use holdfast_core::id::UserId;
 use jiff::civil::Date;
 
 /// Maximum number of entries in a list; a higher limit is lowered to it.
@@ -31,6 +32,11 @@ pub fn parse_date(field: &'static str, text: &str) -> Result<Date, InvalidField>
         .then(|| Date::new(number(0..4)?, number(5..7)? as i8, number(8..10)? as i8).ok())
         .flatten()
         .ok_or_else(|| InvalidField::new(field, Fault::NotADate))
+}
+
+/// Parses a user in a header, path or query, where digits mean the integer.
+pub fn parse_user(field: &'static str, text: &str) -> Result<UserId, InvalidField> {
+    UserId::parse_text(text).ok_or_else(|| InvalidField::new(field, Fault::NotAUser))
 }
 
 /// Parses a date that must be given.

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-#[cfg(feature = "openapi")]
 use crate::ids::UserId;
 
 #[cfg(feature = "core")]
@@ -17,8 +16,7 @@ mod convert;
 pub struct QueueBody {
     /// Optional if a header or token names the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<UserId>))]
-    pub user_id: Option<u64>,
+    pub user_id: Option<UserId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -83,7 +81,7 @@ pub struct StatsView {
 #[serde(rename_all = "camelCase")]
 pub struct AdmissionView {
     pub event_id: u64,
-    pub user_id: u64,
+    pub user_id: UserId,
     pub entry_id: Uuid,
     #[serde(serialize_with = "crate::time")]
     pub entered_at: Timestamp,

@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::ids::UserId;
 #[cfg(feature = "openapi")]
-use crate::ids::{OrderId, OrderReservationId, ProductId, ProductOptionId, UserId};
+use crate::ids::{OrderId, OrderReservationId, ProductId, ProductOptionId};
 
 #[cfg(feature = "core")]
 mod convert;
@@ -19,6 +20,9 @@ pub struct Data<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = NewUser))]
 pub struct NewUserBody {
+    /// Chosen by the caller; without it the account gets a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<UserId>,
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     pub name: String,
     /// ISO 4217; `KRW` by default.
@@ -37,8 +41,7 @@ pub struct BalanceBody {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = User))]
 pub struct UserView {
-    #[cfg_attr(feature = "openapi", schema(value_type = UserId))]
-    pub id: u64,
+    pub id: UserId,
     pub name: String,
     pub balance: i64,
     pub currency: String,
@@ -139,8 +142,7 @@ pub struct OptionView {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = CartItemChange))]
 pub struct CartItemBody {
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<UserId>))]
-    pub user_id: Option<u64>,
+    pub user_id: Option<UserId>,
     #[cfg_attr(feature = "openapi", schema(value_type = ProductOptionId))]
     pub product_option_id: u64,
     /// 0 removes the option.
@@ -152,8 +154,7 @@ pub struct CartItemBody {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Cart))]
 pub struct CartView {
-    #[cfg_attr(feature = "openapi", schema(value_type = UserId))]
-    pub user_id: u64,
+    pub user_id: UserId,
     pub items: Vec<CartLineView>,
 }
 
@@ -209,8 +210,7 @@ pub struct CouponView {
     pub valid_until: Option<Timestamp>,
     /// User it was just issued to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<UserId>))]
-    pub user_id: Option<u64>,
+    pub user_id: Option<UserId>,
 }
 
 /// User of the request, if no header or token names the caller.
@@ -219,8 +219,7 @@ pub struct CouponView {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = NamedUser))]
 pub struct NamedUserBody {
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<UserId>))]
-    pub user_id: Option<u64>,
+    pub user_id: Option<UserId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -279,8 +278,7 @@ pub struct PricedReservationView {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Payment))]
 pub struct PaymentBody {
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<UserId>))]
-    pub user_id: Option<u64>,
+    pub user_id: Option<UserId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coupon_code: Option<String>,
     /// Total that the payment must match.
@@ -299,8 +297,7 @@ pub struct PaymentBody {
 pub struct OrderView {
     #[cfg_attr(feature = "openapi", schema(value_type = OrderId))]
     pub order_id: u64,
-    #[cfg_attr(feature = "openapi", schema(value_type = UserId))]
-    pub user_id: u64,
+    pub user_id: UserId,
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub status: OrderStatus,
     pub items: Vec<OrderItemView>,
@@ -340,7 +337,7 @@ pub struct OrderItemView {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReservationEventView {
-    pub user_id: u64,
+    pub user_id: UserId,
     pub items: Vec<OrderItemView>,
     pub total_amount: i64,
     pub currency: String,

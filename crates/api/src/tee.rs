@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::ids::UserId;
 #[cfg(feature = "openapi")]
-use crate::ids::{BookingId, CourseId, NotificationId, TeeSlotId, UserId};
+use crate::ids::{BookingId, CourseId, NotificationId, TeeSlotId};
 
 #[cfg(feature = "core")]
 mod convert;
@@ -96,8 +97,7 @@ pub struct NewBookingBody {
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 255))]
     pub idempotency_key: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<UserId>))]
-    pub user_id: Option<u64>,
+    pub user_id: Option<UserId>,
     #[cfg_attr(feature = "openapi", schema(value_type = TeeSlotId))]
     pub game_time_slot_id: u64,
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1_000))]
@@ -122,8 +122,7 @@ pub struct BookingView {
     pub booking_number: String,
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub status: BookingStatus,
-    #[cfg_attr(feature = "openapi", schema(value_type = UserId))]
-    pub user_id: u64,
+    pub user_id: UserId,
     #[cfg_attr(feature = "openapi", schema(value_type = TeeSlotId))]
     pub game_time_slot_id: u64,
     pub player_count: u32,
@@ -176,8 +175,7 @@ pub struct NotificationView {
     pub id: u64,
     #[cfg_attr(feature = "openapi", schema(value_type = BookingId))]
     pub booking_id: u64,
-    #[cfg_attr(feature = "openapi", schema(value_type = UserId))]
-    pub user_id: u64,
+    pub user_id: UserId,
     /// Type of the event: `booking.confirmed`, …
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub r#type: Cow<'static, str>,

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::ids::UserId;
 #[cfg(feature = "openapi")]
-use crate::ids::{EventId, HoldId, SeatId, SeatReservationId, UserId};
+use crate::ids::{EventId, HoldId, SeatId, SeatReservationId};
 use crate::stay::HoldStatus;
 
 #[cfg(feature = "core")]
@@ -136,8 +137,7 @@ pub enum SeatStatusView {
 pub struct SeatsBody {
     /// Optional if a header or token names the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<UserId>))]
-    pub user_id: Option<u64>,
+    pub user_id: Option<UserId>,
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<SeatId>, min_items = 1, max_items = 1_000))]
     pub seat_ids: Vec<u64>,
     /// Token from `enter`. Optional, since an entry belongs to its user. If present, it must prove that entry.
@@ -152,8 +152,7 @@ pub struct SeatsBody {
 pub struct BestSeatsBody {
     /// Optional if a header or token names the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<UserId>))]
-    pub user_id: Option<u64>,
+    pub user_id: Option<UserId>,
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1_000))]
     pub count: u32,
     /// Any section by default.
@@ -184,8 +183,7 @@ pub struct SeatHoldView {
     pub hold_id: Uuid,
     #[cfg_attr(feature = "openapi", schema(value_type = EventId))]
     pub event_id: u64,
-    #[cfg_attr(feature = "openapi", schema(value_type = UserId))]
-    pub user_id: u64,
+    pub user_id: UserId,
     pub seats: Vec<TakenSeatView>,
     pub status: HoldStatus,
     #[serde(serialize_with = "crate::time")]
@@ -211,8 +209,7 @@ pub struct SeatReservationView {
     pub hold_id: Uuid,
     #[cfg_attr(feature = "openapi", schema(value_type = EventId))]
     pub event_id: u64,
-    #[cfg_attr(feature = "openapi", schema(value_type = UserId))]
-    pub user_id: u64,
+    pub user_id: UserId,
     pub seats: Vec<TakenSeatView>,
     pub total_price: i64,
     pub currency: String,

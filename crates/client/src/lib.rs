@@ -46,6 +46,7 @@ pub use ticket::{
 
 use std::time::Duration;
 
+pub use holdfast_api::ids::UserId;
 pub use holdfast_api::list::List;
 pub use reqwest::Method;
 use reqwest::RequestBuilder;
@@ -59,11 +60,11 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Client {
     http: reqwest::Client,
     url: String,
-    user: Option<u64>,
+    user: Option<UserId>,
     token: Option<String>,
     language: Option<String>,
     idempotency_key: Option<String>,
-    within: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl Client {
@@ -77,14 +78,14 @@ impl Client {
             token: None,
             language: None,
             idempotency_key: None,
-            within: None,
+            timeout: None,
         }
     }
 
-    /// Names the caller, for servers without authentication.
+    /// Names the caller, for servers without authentication: an integer, or a text.
     #[must_use]
-    pub fn as_user(&self, user: u64) -> Self {
-        Self { user: Some(user), ..self.clone() }
+    pub fn as_user(&self, user: impl Into<UserId>) -> Self {
+        Self { user: Some(user.into()), ..self.clone() }
     }
 
     /// Sends a bearer token, for servers with authentication.
@@ -107,16 +108,16 @@ impl Client {
 
     /// Sets the timeout of a call; the default is 30 s. A call that timed out may or may not have been carried out.
     #[must_use]
-    pub fn within(&self, time: Duration) -> Self {
-        Self { within: Some(time), ..self.clone() }
+    pub fn with_timeout(&self, time: Duration) -> Self {
+        Self { timeout: Some(time), ..self.clone() }
     }
 
     /// Builds a request as this caller, for routes without a method here. It has no timeout unless
-    /// [`within`](Self::within) sets one.
+    /// [`with_timeout`](Self::with_timeout) sets one.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let mut request = self.http.request(method, format!("{}{path}", self.url));
-        if let Some(user) = self.user {
-            request = request.header("x-user-id", user);
+        if let Some(user) = &self.user {
+            request = request.header("x-user-id", user.to_string());
         }
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
@@ -127,7 +128,7 @@ impl Client {
         if let Some(key) = &self.idempotency_key {
             request = request.header("idempotency-key", key);
         }
-        if let Some(time) = self.within {
+        if let Some(time) = self.timeout {
             request = request.timeout(time);
         }
         request
@@ -135,7 +136,7 @@ impl Client {
 
     /// Builds a request with a timeout.
     fn call(&self, method: Method, path: &str) -> RequestBuilder {
-        self.request(method, path).timeout(self.within.unwrap_or(DEFAULT_TIMEOUT))
+        self.request(method, path).timeout(self.timeout.unwrap_or(DEFAULT_TIMEOUT))
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T, Error> {

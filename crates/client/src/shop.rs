@@ -9,13 +9,15 @@ pub use holdfast_api::shop::{
 };
 use holdfast_api::shop::{Data, ReservationsView};
 
+use std::fmt::Write as _;
+
 use jiff::Timestamp;
 use reqwest::{Method, RequestBuilder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::{Client, Error, List, read};
+use crate::{Client, Error, List, UserId, read};
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -47,14 +49,20 @@ impl Client {
         self.shop(Method::POST, "/api/users", |request| request.json(&json!({ "name": name }))).await
     }
 
-    pub async fn account(&self, id: u64) -> Result<Account, Error> {
-        self.shop(Method::GET, &format!("/api/users/{id}"), |request| request).await
+    /// Creates an account under an id that the caller chooses.
+    pub async fn create_account_of(&self, id: impl Into<UserId> + Send, name: &str) -> Result<Account, Error> {
+        let body = json!({ "id": id.into(), "name": name });
+        self.shop(Method::POST, "/api/users", |request| request.json(&body)).await
+    }
+
+    pub async fn account(&self, id: impl Into<UserId> + Send) -> Result<Account, Error> {
+        self.shop(Method::GET, &account_path(&id.into()), |request| request).await
     }
 
     /// Adds money to an account.
-    pub async fn add_balance(&self, id: u64, amount: i64) -> Result<Account, Error> {
+    pub async fn add_balance(&self, id: impl Into<UserId> + Send, amount: i64) -> Result<Account, Error> {
         let body = json!({ "amount": amount });
-        self.shop(Method::POST, &format!("/api/users/{id}/balance"), |request| request.json(&body)).await
+        self.shop(Method::POST, &format!("{}/balance", account_path(&id.into())), |request| request.json(&body)).await
     }
 
     pub async fn create_product(&self, product: &NewProduct) -> Result<Product, Error> {
@@ -149,4 +157,17 @@ impl Client {
         let answer: Data<T> = read(fill(self.call(method, path))).await?;
         Ok(answer.data)
     }
+}
+
+/// Returns the path of an account. Its id may be any visible ASCII text, so it is percent-encoded.
+fn account_path(id: &UserId) -> String {
+    let mut path = String::from("/api/users/");
+    for byte in id.to_string().bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            write!(path, "%{byte:02X}").expect("writing to a string cannot fail");
+        }
+    }
+    path
 }

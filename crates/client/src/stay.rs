@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{Client, Error, List, Problem, read};
+use crate::{Client, Error, List, Problem, UserId, read};
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -21,7 +21,7 @@ pub struct NewHold {
     pub check_in: Date,
     pub check_out: Date,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_id: Option<u64>,
+    pub user_id: Option<UserId>,
     pub client_hold_key: String,
 }
 

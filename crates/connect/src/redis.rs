@@ -22,7 +22,7 @@ pub struct ReconnectingClient {
     /// Host and port, for error messages.
     address: String,
     tls_roots: TlsRoots,
-    /// Client, with the version of the TLS roots it was built from.
+    /// Client with the version of the TLS roots it was built from.
     client: parking_lot::Mutex<(u64, Client)>,
     /// Drives the connection. A caller's runtime may be too busy for that, or end before those of other callers.
     runtime: Handle,
@@ -108,21 +108,21 @@ impl ReconnectingClient {
         self.opened.load(Ordering::Acquire)
     }
 
-    /// Sends a request once. A dead connection is dropped, unless another has replaced it.
-    pub async fn ask<T>(
+    /// Sends a command once. Drops a lost connection, unless a newer one has replaced it.
+    pub async fn execute<T>(
         &self,
         open: &mut OpenConnection,
-        ask: impl AsyncFnOnce(&mut MultiplexedConnection) -> Result<T, RedisError>,
+        command: impl AsyncFnOnce(&mut MultiplexedConnection) -> Result<T, RedisError>,
     ) -> Result<T, RedisError> {
         self.round_trips.fetch_add(1, Ordering::Relaxed);
-        let answer = ask(&mut open.connection).await;
-        if answer.as_ref().is_err_and(|error| is_connection_lost(error) || error.is_timeout()) {
+        let result = command(&mut open.connection).await;
+        if result.as_ref().is_err_and(|error| is_connection_lost(error) || error.is_timeout()) {
             let mut state = self.state.lock().await;
             if state.open.as_ref().is_some_and(|now| now.number == open.number) {
                 state.open = None;
             }
         }
-        answer
+        result
     }
 
     /// Returns the open connection, or a new one.

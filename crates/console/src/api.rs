@@ -11,7 +11,7 @@ use tower::Service as _;
 use super::Console;
 use super::session::{self, Session, must_be_ours};
 use holdfast_server::caller::{Caller, Known};
-use holdfast_server::forward;
+use holdfast_server::forwarding;
 use holdfast_server::problem::Problem;
 
 const PREFIX: &str = "/console/api";
@@ -39,7 +39,7 @@ pub async fn forward(State(console): State<Console>, request: Request) -> Result
     }
     let uri: Uri = target.parse().map_err(|_| Problem::not_found())?;
     let (parts, body) = request.into_parts();
-    let is_elsewhere = forward::needed(&console.app, &uri).is_some();
+    let is_elsewhere = forwarding::needed(&console.app, &uri).is_some();
     let is_safe = parts.method.is_safe();
     let answer = console.call(session.caller, parts.method, uri, &parts.headers, body).await;
     if is_elsewhere && !is_safe {
@@ -62,11 +62,11 @@ impl Console {
             }
         }
         request.extensions_mut().insert(Known(caller));
-        if let Some(role) = forward::needed(&self.app, request.uri()) {
+        if let Some(role) = forwarding::needed(&self.app, request.uri()) {
             // In another process the token names the caller.
             request.headers_mut().extend(session::bearer(headers).map(|token| (header::AUTHORIZATION, token)));
             let id = headers.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
-            return forward::ask(&self.app, role, request, id).await.into_response();
+            return forwarding::forward(&self.app, role, request, id).await.into_response();
         }
         match self.api.clone().call(request).await {
             Ok(response) => response,

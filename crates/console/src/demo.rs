@@ -13,7 +13,7 @@ use http::request::Parts;
 
 use super::Console;
 use super::demo_sale;
-use super::page::{Customers, Shell};
+use super::page::{CustomerAccess, Shell};
 use holdfast_server::problem::Problem;
 
 pub fn routes() -> Router<Console> {
@@ -35,7 +35,7 @@ impl FromRequestParts<Console> for Demo {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Problem> {
-        let shell = Shell { customers: Customers::of(console), ..Shell::of(&parts.headers) };
+        let shell = Shell { customers: CustomerAccess::of(console), ..Shell::of(&parts.headers) };
         if shell.has_demo() { Ok(Self(shell)) } else { Err(Problem::not_found()) }
     }
 }

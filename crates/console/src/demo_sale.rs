@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::page::Customers;
+use super::page::CustomerAccess;
 use super::sale::{self, Counts, Outcome, PEOPLE_MAX, Phase, Plan, Progress, THINK_MAX};
 use super::{Console, texts};
 use holdfast_server::app::{App, Reply};
@@ -23,11 +23,11 @@ use holdfast_server::caller::Caller;
 use holdfast_server::problem::Problem;
 use holdfast_server::request::Mutation;
 
-const PEOPLE: u32 = 400;
-const THINK: Duration = Duration::from_millis(500);
+const PEOPLE_DEFAULT: u32 = 400;
+const THINK_DEFAULT: Duration = Duration::from_millis(500);
 const TIME_LIMIT: Duration = Duration::from_mins(5);
 
-/// Starts the sales of a demo and shows the latest.
+/// Runs the sales of a demo, one at a time, and shows the latest.
 #[derive(Debug)]
 pub struct SaleRunner {
     /// Address of this server for the simulated customers.
@@ -110,7 +110,7 @@ impl FromRequestParts<Console> for Runner {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Problem> {
-        if Customers::of(console) != Customers::Anybody {
+        if CustomerAccess::of(console) != CustomerAccess::Anonymous {
             return Err(Problem::not_found());
         }
         let caller = Caller::from_request_parts(parts, &console.app).await?;
@@ -126,11 +126,11 @@ pub async fn start(
     request: Request,
 ) -> Result<Response, Problem> {
     let body: SaleBody = Mutation::from_request(request, &app).await?.json()?;
-    let people = body.people.unwrap_or(PEOPLE);
+    let people = body.people.unwrap_or(PEOPLE_DEFAULT);
     if !(1..=PEOPLE_MAX).contains(&people) {
         return Err(Problem::invalid("people", &Fault::OutOfRange { min: 1, max: i64::from(PEOPLE_MAX) }));
     }
-    let think = body.think_ms.map_or(THINK, Duration::from_millis);
+    let think = body.think_ms.map_or(THINK_DEFAULT, Duration::from_millis);
     if think > THINK_MAX {
         return Err(Problem::invalid("thinkMs", &Fault::OutOfRange { min: 0, max: THINK_MAX.as_millis() as i64 }));
     }
@@ -185,7 +185,7 @@ pub async fn stop(Runner(runner): Runner) -> Response {
     Reply::no_content().into_response()
 }
 
-/// The same report as that of `holdfast demo sale`.
+/// Returns the report of the latest sale, as `holdfast demo sale` writes it.
 pub async fn report(Runner(runner): Runner, headers: HeaderMap) -> Result<Response, Problem> {
     let last = runner.last().ok_or_else(Problem::not_found)?;
     let Some(Ok(outcome)) = last.ended else { return Err(Problem::not_found()) };

@@ -7,7 +7,7 @@
 //! | [`page`] | frame and headers common to all pages |
 //! | [`session`] | the operator's session, signing in and out |
 //! | [`api`] | access of pages to the API |
-//! | [`ask`] | reading one record, a list, the end of a list |
+//! | [`api_reader`] | reading one record, a list, the end of a list |
 //! | [`sections`] | the pages of the console |
 //! | [`views`] | content of each page |
 //! | [`live`] | live pages, computed once for all subscribers |
@@ -22,7 +22,7 @@
 //! it calls the API's own routes. `holdfast-server` does not depend on it; the binary passes [`routes`] to the server's router.
 
 pub mod api;
-pub mod ask;
+pub mod api_reader;
 pub mod assets;
 pub mod broadcast;
 pub mod demo;

@@ -19,17 +19,17 @@ use tokio::sync::{Semaphore, broadcast, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Console;
-use super::ask::{Ask, Refusal};
+use super::api_reader::{ApiReader, ErrorResponse};
 use super::broadcast::{Listener, event};
 use super::session::Session;
 use super::texts;
 use super::views::{self, Snapshot, View};
-use holdfast_server::activity::Changes;
+use holdfast_events::activity::Changes;
 use holdfast_server::caller::Caller;
 use holdfast_server::problem::{Language, Problem};
 
 /// Interval at which changes are detected.
-const NOTICED_WITHIN: Duration = Duration::from_millis(150);
+const DETECT_EVERY: Duration = Duration::from_millis(150);
 /// Minimum interval between two computations of one view.
 const AT_MOST_EVERY: Duration = Duration::from_secs(1);
 /// Pause after a computation, as a multiple of its duration, up to [`REST_MAX`].
@@ -38,7 +38,7 @@ const REST_MAX: Duration = Duration::from_secs(2);
 /// Interval of recomputation if there are other servers, whose holds this process cannot observe.
 const OTHERS_EVERY: Duration = Duration::from_secs(3);
 /// Delay of an additional computation after a change, for views of events that are still being published.
-const ARRIVED_WITHIN: Duration = Duration::from_secs(2);
+const RECOMPUTE_AFTER: Duration = Duration::from_secs(2);
 /// Time after which a view without subscribers is evicted.
 const KEPT_FOR: Duration = Duration::from_secs(10);
 /// Maximum number of events that a subscriber may lag behind before all parts are sent again.
@@ -131,7 +131,8 @@ impl Live {
         let scene = if let Some(scene) = shared.looked_at.get(&key) {
             scene.clone()
         } else {
-            let state = Seen { parts: BTreeMap::new(), failed: None, caller, headers: HeaderMap::new() };
+            let state =
+                Seen { parts: BTreeMap::new(), failed: None, caller: caller.clone(), headers: HeaderMap::new() };
             let scene = Arc::new(ViewSnapshot { tell: broadcast::Sender::new(BACKLOG), state: Mutex::new(state) });
             shared.looked_at.insert(key.clone(), scene.clone());
             console.app.spawn(show(console.clone(), key, scene.clone()));
@@ -165,7 +166,7 @@ async fn watch(console: Console) {
     loop {
         tokio::select! {
             () = console.app.stopped() => return,
-            () = sleep(NOTICED_WITHIN) => {}
+            () = sleep(DETECT_EVERY) => {}
         }
         {
             let mut shared = console.live.shared();
@@ -192,11 +193,12 @@ async fn show(console: Console, key: Key, scene: Arc<ViewSnapshot>) {
         let (began, before) = (Instant::now(), console.app.stream().activity().changes());
         let (caller, headers) = {
             let state = scene.state();
-            (state.caller, state.headers.clone())
+            (state.caller.clone(), state.headers.clone())
         };
-        let picture = views::compute(Ask { console: &console, caller, headers: &headers }, &key.view).await;
+        let picture =
+            views::compute(ApiReader { console: &console, caller: &caller, headers: &headers }, &key.view).await;
         computed.increment(1);
-        let mut look_again = picture.as_ref().map_or(Some(ARRIVED_WITHIN), |picture| picture.look_again);
+        let mut look_again = picture.as_ref().map_or(Some(RECOMPUTE_AFTER), |picture| picture.look_again);
         scene.tell(picture, key.language()).await;
         // The first computation skips the pause, so that a newly opened page does not wait behind other views.
         if !std::mem::take(&mut is_first) {
@@ -207,7 +209,7 @@ async fn show(console: Console, key: Key, scene: Arc<ViewSnapshot>) {
             look_again = Some(look_again.map_or(OTHERS_EVERY, |sooner| sooner.min(OTHERS_EVERY)));
         }
         if has_changed && key.view.is_of_what_is_on_its_way() {
-            look_again = look_again.or(Some(ARRIVED_WITHIN));
+            look_again = look_again.or(Some(RECOMPUTE_AFTER));
         }
         sleep_until(began + AT_MOST_EVERY).await;
         let mut due = Instant::now() + look_again.unwrap_or(KEPT_FOR);
@@ -239,7 +241,7 @@ impl ViewSnapshot {
     }
 
     /// Sends the changed parts to the subscribers.
-    async fn tell(&self, picture: Result<Snapshot, Refusal>, language: Language) {
+    async fn tell(&self, picture: Result<Snapshot, ErrorResponse>, language: Language) {
         match picture {
             Ok(picture) => {
                 let mut state = self.state();

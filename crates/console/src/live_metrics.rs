@@ -21,7 +21,7 @@ use tokio::time::MissedTickBehavior;
 use super::Console;
 use super::broadcast::{Listener, event};
 use super::session::Session;
-use holdfast_server::activity::Counts;
+use holdfast_events::activity::Counts;
 use holdfast_server::caller::{Caller, Name};
 use holdfast_server::problem::Problem;
 
@@ -30,7 +30,7 @@ const EVERY: Duration = Duration::from_secs(1);
 const CACHED_EVENTS_MAX: usize = 300;
 /// Maximum number of samples that a subscriber may lag behind.
 const BACKLOG: usize = 8;
-const READY_WITHIN: Duration = Duration::from_millis(800);
+const READY_TIMEOUT: Duration = Duration::from_millis(800);
 const READY_BYTES_MAX: usize = 64 << 10;
 /// Maximum number of error codes shown by name.
 const CODES_MAX: usize = 8;
@@ -58,7 +58,7 @@ impl Default for LiveMetrics {
 #[serde(rename_all = "camelCase")]
 struct Sample {
     at: i64,
-    /// Live holds by vertical, in the order of `activity::VERTICALS`. The fields below count this second only.
+    /// Live holds by vertical, in the order of `vertical::VERTICALS`. The fields below count this second only.
     live: [u64; 5],
     placed: [u64; 5],
     confirmed: [u64; 5],
@@ -170,7 +170,7 @@ impl Reading {
     async fn take(console: &Console, before: Option<&Self>) -> Self {
         let app = &console.app;
         let mut faults = faults(console).await;
-        let now = match tokio::time::timeout(READY_WITHIN, app.query(|_, at| Ok(at.now))).await {
+        let now = match tokio::time::timeout(READY_TIMEOUT, app.query(|_, at| Ok(at.now))).await {
             Ok(Ok(now)) => now,
             // The store's clock is unavailable; the time of the plot advances by one interval.
             _ => {
@@ -229,7 +229,7 @@ async fn faults(console: &Console) -> BTreeMap<String, String> {
         let body = Limited::new(answer.into_body(), READY_BYTES_MAX).collect().await.ok()?.to_bytes();
         serde_json::from_slice::<BTreeMap<String, Value>>(&body).ok()
     };
-    let said = tokio::time::timeout(READY_WITHIN, asking).await.ok().flatten();
+    let said = tokio::time::timeout(READY_TIMEOUT, asking).await.ok().flatten();
     let Some(said) = said else { return BTreeMap::from([("store".into(), "no answer".into())]) };
     let parts = said.into_iter().filter(|(part, _)| part != "status");
     parts.filter_map(|(part, what)| what.as_str().map(|what| (part, what.to_owned()))).collect()

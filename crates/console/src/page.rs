@@ -23,35 +23,35 @@ pub struct Shell {
     pub language: Language,
     /// Section of the console; empty outside the console.
     pub section: &'static str,
-    /// Whether there is a session to sign out of.
+    /// Whether the visitor has a session.
     pub signed_in: bool,
-    pub customers: Customers,
+    pub customers: CustomerAccess,
 }
 
 /// Access to the demo's pages for customers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Customers {
+pub enum CustomerAccess {
     /// The pages do not exist.
     Disabled,
-    /// Any visitor, and the load simulator.
-    Anybody,
-    /// Visitors with a token.
+    /// Open to all visitors, and to the load simulator.
+    Anonymous,
+    /// Open to visitors with a token.
     SignedIn,
 }
 
-impl Customers {
+impl CustomerAccess {
     pub fn of(console: &Console) -> Self {
         match (&console.sale_runner, console.app.auth().is_off()) {
             (None, _) => Self::Disabled,
-            (Some(_), true) => Self::Anybody,
+            (Some(_), true) => Self::Anonymous,
             (Some(_), false) => Self::SignedIn,
         }
     }
 }
 
-/// Entry of the menu.
+/// Entry of the navigation menu.
 #[derive(Clone, Copy, Debug)]
-pub struct NavLine {
+pub struct NavItem {
     pub href: &'static str,
     pub label: &'static str,
     pub is_current: bool,
@@ -60,32 +60,32 @@ pub struct NavLine {
 impl Shell {
     pub fn of(headers: &HeaderMap) -> Self {
         let language = texts::language(headers);
-        Self { t: Texts::of(language), language, section: "", signed_in: false, customers: Customers::Disabled }
+        Self { t: Texts::of(language), language, section: "", signed_in: false, customers: CustomerAccess::Disabled }
     }
 
     pub fn has_demo(&self) -> bool {
-        self.customers != Customers::Disabled
+        self.customers != CustomerAccess::Disabled
     }
 
     /// Whether the load simulator may run.
     pub fn has_sale(&self) -> bool {
-        self.customers == Customers::Anybody
+        self.customers == CustomerAccess::Anonymous
     }
 
     /// Whether customers must sign in with a token.
     pub fn needs_token(&self) -> bool {
-        self.customers == Customers::SignedIn
+        self.customers == CustomerAccess::SignedIn
     }
 
     /// Returns the frame of a page of the console.
     #[must_use]
-    pub fn at(self, section: &'static str, session: Session) -> Self {
+    pub fn at(self, section: &'static str, session: &Session) -> Self {
         Self { section, signed_in: session.signed_in, customers: session.customers, ..self }
     }
 
-    /// Returns the menu, in groups.
-    pub fn nav(&self) -> [Vec<NavLine>; 3] {
-        let line = |section: &str, href, label| NavLine { href, label, is_current: self.section == section };
+    /// Returns the navigation menu, in groups.
+    pub fn nav(&self) -> [Vec<NavItem>; 3] {
+        let line = |section: &str, href, label| NavItem { href, label, is_current: self.section == section };
         let t = self.t;
         [
             vec![line("now", "/", t.nav_now), line("search", "/console/search", t.nav_search)],

@@ -5,6 +5,7 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use holdfast_core::Timestamp;
+use holdfast_core::id::{USER_CHARS_MAX, UserId};
 use holdfast_core::tee::BookingNumber;
 use holdfast_engine::StoreError;
 use holdfast_engine::store::OutboxRecord;
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::ask::Ask;
+use super::api_reader::ApiReader;
 use super::page::Shell;
 use super::session::Session;
 use super::texts::{Texts, fill};
@@ -216,10 +217,10 @@ pub async fn page(
     Query(asked): Query<Asked>,
     headers: HeaderMap,
 ) -> Response {
-    let shell = shell.at("search", session);
-    let q: String = asked.q.trim().chars().take(64).collect();
-    let ask = Ask { console: &console, caller: session.caller, headers: &headers };
-    let stories = Search { ask, t: shell.t }.all(&q).await;
+    let shell = shell.at("search", &session);
+    let q: String = asked.q.trim().chars().take(USER_CHARS_MAX).collect();
+    let api = ApiReader { console: &console, caller: &session.caller, headers: &headers };
+    let stories = Search { api, t: shell.t }.all(&q).await;
     if headers.contains_key("hx-request") {
         shell.page(&Found { shell, q, stories })
     } else {
@@ -228,7 +229,7 @@ pub async fn page(
 }
 
 struct Search<'a> {
-    ask: Ask<'a>,
+    api: ApiReader<'a>,
     t: &'static Texts,
 }
 
@@ -250,6 +251,10 @@ impl Search<'_> {
             for kind in Beside::ALL {
                 stories.extend(self.beside(kind, q).await);
             }
+        }
+        // Any text may be a customer.
+        if UserId::parse_text(q).is_some_and(|user| user.number().is_none()) {
+            stories.extend(self.beside(Beside::Customer, q).await);
         }
         stories
     }
@@ -282,10 +287,10 @@ impl Search<'_> {
     /// Returns the history of a record that the API has no path for.
     async fn beside(&self, kind: Beside, id: &str) -> Option<Story> {
         let thing = match kind {
-            Beside::ShopReservation => trace::shop_reservation(&self.ask.console.app, id).await?,
-            Beside::Customer => self.get(&format!("/api/users/{id}")).await?,
-            Beside::OutboxEvent => trace::outbox_event(self.ask, id).await?,
-            Beside::Delivery => trace::delivery(self.ask, id).await?,
+            Beside::ShopReservation => trace::shop_reservation(&self.api.console.app, id).await?,
+            Beside::Customer => self.get(&format!("/api/users/{}", escaped(id))).await?,
+            Beside::OutboxEvent => trace::outbox_event(self.api, id).await?,
+            Beside::Delivery => trace::delivery(self.api, id).await?,
         };
         let mut steps = self.steps(&thing);
         if let (Beside::ShopReservation, Some(order)) = (kind, thing.get("orderId").map(plain)) {
@@ -296,7 +301,7 @@ impl Search<'_> {
         let end = match (kind, said("status").as_str()) {
             (Beside::ShopReservation, "RESERVED") => Some(End {
                 method: "DELETE",
-                path: format!("/api/order/reserve?userId={}", said("userId")),
+                path: format!("/api/order/reserve?userId={}", escaped(&said("userId"))),
                 label: self.t.search_end,
                 tone: "danger",
                 will: self.t.will_end_shop_reservation.to_owned(),
@@ -340,7 +345,7 @@ impl Search<'_> {
 
     /// Returns a record of the API; `None` if there is none.
     async fn get(&self, path: &str) -> Option<Map<String, Value>> {
-        match self.ask.get(path).await {
+        match self.api.get(path).await {
             Ok(Value::Object(thing)) => Some(thing),
             _ => None,
         }
@@ -348,8 +353,8 @@ impl Search<'_> {
 
     /// Returns the notifications of the customer about a booking.
     async fn notified(&self, booking: &Map<String, Value>, id: &str) -> Vec<Step> {
-        let user = booking.get("userId").map(plain).unwrap_or_default();
-        let list = self.ask.all(&format!("/v1/notifications?userId={user}")).await.unwrap_or_default();
+        let user = escaped(&booking.get("userId").map(plain).unwrap_or_default());
+        let list = self.api.all(&format!("/v1/notifications?userId={user}")).await.unwrap_or_default();
         let own = list.iter().filter(|it| plain(&it["bookingId"]) == id);
         let step = |it: &Value| Step {
             at: plain(&it["createdAt"]),
@@ -437,7 +442,7 @@ impl Search<'_> {
 
     /// Returns up to [`READ_AT_ONCE`] events from a moment on. Events are in order of time: a binary search finds the first.
     async fn outbox_from(&self, moment: Timestamp) -> Result<Vec<OutboxRecord>, StoreError> {
-        let store = self.ask.console.app.store();
+        let store = self.api.console.app.store();
         let (mut before, mut end) = (0, store.outbox_last().await?);
         while before < end {
             let middle = before + (end - before) / 2;
@@ -448,6 +453,11 @@ impl Search<'_> {
         }
         store.outbox_after(before, READ_AT_ONCE).await
     }
+}
+
+/// Percent-encodes a user for a path or a query.
+fn escaped(user: &str) -> String {
+    form_urlencoded::byte_serialize(user.as_bytes()).collect()
 }
 
 /// Formats a value for display.

@@ -18,7 +18,7 @@ struct Now {
 }
 
 pub async fn now(shell: Shell, session: Session) -> Response {
-    let shell = shell.at("now", session);
+    let shell = shell.at("now", &session);
     shell.page(&Now { shell })
 }
 
@@ -35,7 +35,7 @@ pub async fn get(shell: Shell, session: Session, Path(name): Path<String>) -> Re
     let Some(name) = SECTIONS.iter().copied().find(|section| *section == name) else {
         return Problem::not_found().into_response();
     };
-    let shell = shell.at(name, session);
+    let shell = shell.at(name, &session);
     let about = shell.t.get(&format!("{name}_about")).unwrap_or_default();
     let title = shell.t.get(&format!("nav_{name}")).unwrap_or(name);
     shell.page(&Section { shell, title, script: shell.asset(&format!("console/{name}.js")), about })

@@ -12,7 +12,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::Console;
-use super::page::{Customers, Shell};
+use super::page::{CustomerAccess, Shell};
 use holdfast_server::caller::{Caller, Name};
 use holdfast_server::problem::Problem;
 use holdfast_server::request::read_small;
@@ -23,15 +23,15 @@ const TOKEN_CHARS_MAX: usize = 3_800;
 
 /// Bounds of the sign-in form.
 const FORM_BYTES_MAX: usize = 8 << 10;
-const FORM_WITHIN: Duration = Duration::from_secs(5);
+const FORM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An operator's session.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Session {
     pub caller: Caller,
     /// Whether there is a session to sign out of.
     pub signed_in: bool,
-    pub customers: Customers,
+    pub customers: CustomerAccess,
 }
 
 /// Reason why there is no session.
@@ -45,7 +45,7 @@ pub enum NoSession {
 impl Session {
     pub fn of(console: &Console, headers: &HeaderMap) -> Result<Self, NoSession> {
         let auth = console.app.auth();
-        let customers = Customers::of(console);
+        let customers = CustomerAccess::of(console);
         if auth.is_off() {
             return Ok(Self { caller: Caller::Admin(Name::Anonymous), signed_in: false, customers });
         }
@@ -99,7 +99,7 @@ pub async fn page(State(console): State<Console>, shell: Shell, headers: HeaderM
 pub async fn sign_in(State(console): State<Console>, shell: Shell, request: Request) -> Result<Response, Problem> {
     let (Parts { headers, .. }, body) = request.into_parts();
     must_be_ours(&headers)?;
-    let body = read_small(body, FORM_BYTES_MAX, FORM_WITHIN).await?;
+    let body = read_small(body, FORM_BYTES_MAX, FORM_TIMEOUT).await?;
     let fields = form_urlencoded::parse(&body);
     let token = fields.into_iter().find(|(name, _)| name == "token").map(|(_, token)| token.trim().to_owned());
     let token = token.filter(|token| token.len() <= TOKEN_CHARS_MAX).unwrap_or_default();

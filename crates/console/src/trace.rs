@@ -1,14 +1,16 @@
 //! Lookup of records with a number but no path of their own in the API: shop reservations, events, webhook deliveries.
 
+use holdfast_api::ids;
 use holdfast_api::list::List;
 use holdfast_core::Timestamp;
-use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX, Status};
-use holdfast_core::id::HoldId;
-use holdfast_core::schema::shop::{order_holds, order_of};
-use holdfast_core::shop::{InventoryReservationId, Order, OrderHold, OrderLine, OrderState};
+use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX, Hold, Status};
+use holdfast_core::id::{HoldId, UserId};
+use holdfast_core::schema::hold::carts;
+use holdfast_core::schema::shop::order_of;
+use holdfast_core::shop::{InventoryReservationId, Order, OrderState, StockItem};
 use serde_json::{Map, Value, json};
 
-use super::ask::Ask;
+use super::api_reader::ApiReader;
 use holdfast_server::app::App;
 use holdfast_server::request::decimal;
 
@@ -20,7 +22,7 @@ pub async fn shop_reservation(app: &App, number: &str) -> Option<Map<String, Val
     let id = InventoryReservationId::new(decimal(number)?)?;
     if let Some(order) = app.list::<Order>(order_of(id)).await.ok()?.pop() {
         let line = order.items.iter().find(|line| line.reservation == id)?;
-        let mut thing = line_of(line, order.user.get(), order.currency.as_str(), "CONFIRMED");
+        let mut thing = line_of(line, &order.user, order.currency.as_str(), "CONFIRMED");
         thing.insert("createdAt".into(), order.hold.made_at().to_jiff().to_string().into());
         thing.insert("orderId".into(), order.id.get().into());
         thing.insert("paidAt".into(), order.created_at.to_jiff().to_string().into());
@@ -31,23 +33,23 @@ pub async fn shop_reservation(app: &App, number: &str) -> Option<Map<String, Val
     }
     let now = app.query(|_, at| Ok(at.now)).await.ok()?;
     let hold = held(app, id, now).await?;
-    let line = hold.lines.iter().find(|line| line.reservation == id)?;
+    let line = hold.items::<StockItem>().find(|line| line.reservation == id)?;
     let status = match hold.status(now) {
         Status::Held | Status::Prepared => "RESERVED",
-        Status::Confirmed { .. } => "CONFIRMED",
+        Status::Confirmed => "CONFIRMED",
         Status::Cancelled => "RELEASED",
         Status::Replaced => "REPLACED",
         Status::Expired => "EXPIRED",
     };
-    let mut thing = line_of(line, hold.owner.get(), hold.currency.as_str(), status);
+    let mut thing = line_of(line, &hold.owner, hold.currency.as_str(), status);
     thing.insert("createdAt".into(), hold.created_at.to_jiff().to_string().into());
     thing.insert("expiresAt".into(), hold.expires_at.to_jiff().to_string().into());
     Some(thing)
 }
 
-fn line_of(line: &OrderLine, user: u64, currency: &str, status: &str) -> Map<String, Value> {
+fn line_of(line: &StockItem, user: &UserId, currency: &str, status: &str) -> Map<String, Value> {
     let thing = json!({
-        "reservationId": line.reservation.get(), "userId": user, "status": status, "currency": currency,
+        "reservationId": line.reservation.get(), "userId": ids::UserId::from(user), "status": status, "currency": currency,
         "productOptionId": line.option.get(), "productName": &*line.product_name, "optionCode": &*line.option_code,
         "quantity": line.quantity, "unitPrice": line.unit_price,
     });
@@ -57,10 +59,10 @@ fn line_of(line: &OrderLine, user: u64, currency: &str, status: &str) -> Map<Str
 /// Returns the hold of a reservation that is not paid for. There is no index for it. But ids begin with the time, and
 /// reservation numbers increase with time, so its creation time is found by binary search. Stores that keep holds outside
 /// the listed tables return none.
-async fn held(app: &App, id: InventoryReservationId, now: Timestamp) -> Option<OrderHold> {
+async fn held(app: &App, id: InventoryReservationId, now: Timestamp) -> Option<Hold> {
     let after = async |moment: i64, limit: usize| {
         let earliest = HoldId::earliest_at(Timestamp::from_millis(moment));
-        app.list::<OrderHold>(order_holds(Some(&earliest), limit)).await.ok()
+        app.list::<Hold>(carts(Some(&earliest), limit)).await.ok()
     };
     // All listed holds were created later than this.
     let mut before = (now - ENDED_HOLD_KEPT - HOLD_TTL_MAX).as_millis();
@@ -68,7 +70,7 @@ async fn held(app: &App, id: InventoryReservationId, now: Timestamp) -> Option<O
     while end - before > 1 {
         let middle = before + (end - before) / 2;
         let is_later = match after(middle, 1).await?.first() {
-            Some(hold) => hold.lines.iter().all(|line| line.reservation > id),
+            Some(hold) => hold.items::<StockItem>().all(|line| line.reservation > id),
             None => true,
         };
         if is_later {
@@ -78,24 +80,24 @@ async fn held(app: &App, id: InventoryReservationId, now: Timestamp) -> Option<O
         }
     }
     let found = after(before, MOMENT_MAX).await?;
-    found.into_iter().find(|hold| hold.lines.iter().any(|line| line.reservation == id))
+    found.into_iter().find(|hold| hold.items::<StockItem>().any(|line| line.reservation == id))
 }
 
 /// Returns an event of the outbox with its publishing status.
-pub async fn outbox_event(ask: Ask<'_>, number: &str) -> Option<Map<String, Value>> {
+pub async fn outbox_event(api: ApiReader<'_>, number: &str) -> Option<Map<String, Value>> {
     let id = decimal(number)?;
-    let mut event = first_after(ask, "/v1/admin/outbox", id).await?;
+    let mut event = first_after(api, "/v1/admin/outbox", id).await?;
     let payload = event.get("payload").map(Value::to_string).unwrap_or_default();
     event.insert("payload".into(), payload.into());
     Some(event)
 }
 
 /// Returns a delivery of any webhook, with the webhook's URL.
-pub async fn delivery(ask: Ask<'_>, number: &str) -> Option<Map<String, Value>> {
+pub async fn delivery(api: ApiReader<'_>, number: &str) -> Option<Map<String, Value>> {
     let id = decimal(number)?;
-    for webhook in ask.all("/v1/webhooks").await.ok()? {
+    for webhook in api.all("/v1/webhooks").await.ok()? {
         let path = format!("/v1/webhooks/{}/deliveries", webhook["id"]);
-        if let Some(mut delivery) = first_after(ask, &path, id).await {
+        if let Some(mut delivery) = first_after(api, &path, id).await {
             delivery.insert("url".into(), webhook["url"].clone());
             // On all other pages `eventId` is the event that tickets are sold for.
             let event = delivery.remove("eventId").unwrap_or_default();
@@ -107,11 +109,11 @@ pub async fn delivery(ask: Ask<'_>, number: &str) -> Option<Map<String, Value>> 
 }
 
 /// Returns the entry of a list with this number.
-async fn first_after(ask: Ask<'_>, path: &str, id: u64) -> Option<Map<String, Value>> {
+async fn first_after(api: ApiReader<'_>, path: &str, id: u64) -> Option<Map<String, Value>> {
     let before = id.checked_sub(1)?;
     let cursor =
         if before == 0 { String::new() } else { List::<u64>::cursor(before, holdfast_core::schema::Order::Ascending) };
-    let mut list = ask.get(&format!("{path}?limit=1&cursor={cursor}")).await.ok()?;
+    let mut list = api.get(&format!("{path}?limit=1&cursor={cursor}")).await.ok()?;
     match list["items"].get_mut(0).map(Value::take) {
         Some(Value::Object(found)) if found.get("id")?.as_u64() == Some(id) => Some(found),
         _ => None,

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use jiff::{Span, ToSpan as _};
 use serde_json::{Value, json};
 
-use super::ask::{Ask, Refusal};
+use super::api_reader::{ApiReader, ErrorResponse};
 use holdfast_server::request::decimal;
 
 /// Interval of recomputation while there are holds, because no event reports their expiry.
@@ -76,16 +76,16 @@ impl View {
     }
 }
 
-pub async fn compute(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
+pub async fn compute(api: ApiReader<'_>, view: &View) -> Result<Snapshot, ErrorResponse> {
     match view.section {
-        "stays" => stays(ask, view).await,
-        "shop" => shop(ask).await,
-        "tee" => tee(ask, view).await,
-        "tickets" => tickets(ask, view).await,
-        "rooms" => rooms(ask, view).await,
-        "bookings" => bookings(ask, view).await,
-        "outbox" => outbox(ask).await,
-        _ => webhooks(ask).await,
+        "stays" => stays(api, view).await,
+        "shop" => shop(api).await,
+        "tee" => tee(api, view).await,
+        "tickets" => tickets(api, view).await,
+        "rooms" => rooms(api, view).await,
+        "bookings" => bookings(api, view).await,
+        "outbox" => outbox(api).await,
+        _ => webhooks(api).await,
     }
 }
 
@@ -100,18 +100,18 @@ impl Snapshot {
     }
 }
 
-async fn stays(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
+async fn stays(api: ApiReader<'_>, view: &View) -> Result<Snapshot, ErrorResponse> {
     let first = view.chosen("month").and_then(|month| format!("{month}-01").parse::<Date>().ok());
     let first = match first {
         Some(first) => first,
-        None => today(ask, &Value::Null).await.first_of_month(),
+        None => today(api, &Value::Null).await.first_of_month(),
     };
     let until = first.saturating_add(Span::new().months(1));
-    let (types, reservations) = (ask.all("/v1/room-types").await?, ask.latest("/v1/reservations", NEWEST).await?);
+    let (types, reservations) = (api.all("/v1/room-types").await?, api.latest("/v1/reservations", NEWEST).await?);
     let nights = types.iter().map(|kind| async move {
         let path = format!("/v1/room-types/{}/availability?checkIn={first}&checkOut={until}", kind["id"]);
-        let mut answer = ask.get(&path).await?;
-        Ok::<_, Refusal>((format!("nights:{}", kind["id"]), answer["nights"].take()))
+        let mut response = api.get(&path).await?;
+        Ok::<_, ErrorResponse>((format!("nights:{}", kind["id"]), response["nights"].take()))
     });
     let nights = try_join_all(nights).await?;
     let is_held = nights.iter().any(|(_, nights)| any(nights, |night| night["holdCount"] != 0));
@@ -122,38 +122,38 @@ async fn stays(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
     Ok(picture.again_if(is_held))
 }
 
-async fn shop(ask: Ask<'_>) -> Result<Snapshot, Refusal> {
-    let (products, orders) = (ask.all("/api/products").await?, ask.latest("/api/orders", NEWEST).await?);
+async fn shop(api: ApiReader<'_>) -> Result<Snapshot, ErrorResponse> {
+    let (products, orders) = (api.all("/api/products").await?, api.latest("/api/orders", NEWEST).await?);
     let is_held = products.iter().any(|product| any(&product["options"], |option| option["reservedQuantity"] != 0));
     Ok(Snapshot::of([("products", products.into()), ("orders", orders.into())]).again_if(is_held))
 }
 
-async fn tee(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
-    let courses = ask.all("/v1/courses").await?;
+async fn tee(api: ApiReader<'_>, view: &View) -> Result<Snapshot, ErrorResponse> {
+    let courses = api.all("/v1/courses").await?;
     let Some(course) = chosen(&courses, view.chosen("course")) else {
         return Ok(Snapshot::of([("courses", courses.into())]));
     };
     let date = match view.chosen("date").and_then(|date| date.parse().ok()) {
         Some(date) => date,
-        None => today(ask, &course["timeZone"]).await.saturating_add(1.day()),
+        None => today(api, &course["timeZone"]).await.saturating_add(1.day()),
     };
-    let slots = ask.get(&format!("/v1/courses/{}/slots?date={date}", course["id"])).await?;
+    let slots = api.get(&format!("/v1/courses/{}/slots?date={date}", course["id"])).await?;
     let chosen = json!({ "course": course["id"], "date": date.to_string() });
     Ok(Snapshot::of([("chosen", chosen), ("courses", courses.into()), ("slots", slots)]))
 }
 
-async fn tickets(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
-    let events = ask.all("/v1/events").await?;
+async fn tickets(api: ApiReader<'_>, view: &View) -> Result<Snapshot, ErrorResponse> {
+    let events = api.all("/v1/events").await?;
     let Some(event) = chosen(&events, view.chosen("event")) else {
         return Ok(Snapshot::of([("events", events.into())]));
     };
     let id = &event["id"];
-    let mut seats = ask.get(&format!("/v1/events/{id}/seats")).await?;
+    let mut seats = api.get(&format!("/v1/events/{id}/seats")).await?;
     let queue = match event["queueEnabled"].as_bool() {
-        Some(true) => ask.get(&format!("/v1/events/{id}/queue/stats")).await?,
+        Some(true) => api.get(&format!("/v1/events/{id}/queue/stats")).await?,
         _ => Value::Null,
     };
-    let reservations = ask.latest(&format!("/v1/seat-reservations?eventId={id}"), NEWEST).await?;
+    let reservations = api.latest(&format!("/v1/seat-reservations?eventId={id}"), NEWEST).await?;
     // Of thousands of seats only a few change, so that one letter each is sent.
     let statuses: String = seats.as_array_mut().into_iter().flatten().filter_map(take_status).collect();
     let is_held = statuses.contains('H');
@@ -178,21 +178,21 @@ fn take_status(seat: &mut Value) -> Option<char> {
     seat.as_object_mut()?.remove("status")?.as_str()?.chars().next()
 }
 
-async fn rooms(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
-    let rooms = ask.all("/v1/rooms").await?;
+async fn rooms(api: ApiReader<'_>, view: &View) -> Result<Snapshot, ErrorResponse> {
+    let rooms = api.all("/v1/rooms").await?;
     let Some(room) = chosen(&rooms, view.chosen("room")) else {
         return Ok(Snapshot::of([("rooms", rooms.into())]));
     };
     let day = match view.chosen("from").and_then(|from| from.parse::<Date>().ok()) {
         Some(from) => from,
-        None => today(ask, &room["timeZone"]).await,
+        None => today(api, &room["timeZone"]).await,
     };
     let monday = day.saturating_sub(i64::from(day.weekday().to_monday_zero_offset()).days());
     let sunday = monday.saturating_add(6.days());
     let id = &room["id"];
-    let slots = ask.get(&format!("/v1/rooms/{id}/slots?from={monday}&to={sunday}")).await?;
-    let stats = ask.get(&format!("/v1/rooms/{id}/stats?from={monday}&to={sunday}")).await?;
-    let reservations = ask.latest(&format!("/v1/room-reservations?roomId={id}"), NEWEST).await?;
+    let slots = api.get(&format!("/v1/rooms/{id}/slots?from={monday}&to={sunday}")).await?;
+    let stats = api.get(&format!("/v1/rooms/{id}/stats?from={monday}&to={sunday}")).await?;
+    let reservations = api.latest(&format!("/v1/room-reservations?roomId={id}"), NEWEST).await?;
     let is_locked = any(&slots, |slot| slot["status"] == "LOCKED");
     let chosen = json!({ "room": id, "from": monday.to_string() });
     let picture = Snapshot::of([
@@ -205,28 +205,28 @@ async fn rooms(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
     Ok(picture.again_if(is_locked))
 }
 
-async fn bookings(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
+async fn bookings(api: ApiReader<'_>, view: &View) -> Result<Snapshot, ErrorResponse> {
     let filter = view.chosen("status").map(|status| format!("?status={status}")).unwrap_or_default();
-    let bookings = ask.latest(&format!("/bookings{filter}"), 2 * NEWEST).await?;
+    let bookings = api.latest(&format!("/bookings{filter}"), 2 * NEWEST).await?;
     let is_pending = bookings.iter().any(|booking| booking["status"] == "PENDING");
     Ok(Snapshot::of([("bookings", bookings.into())]).again_if(is_pending))
 }
 
-async fn outbox(ask: Ask<'_>) -> Result<Snapshot, Refusal> {
-    let mut dead = ask.get(&format!("/v1/admin/outbox?status=FAILED&limit={DEAD_MAX}")).await?;
-    let recent = ask.latest("/v1/admin/outbox", NEWEST).await?;
+async fn outbox(api: ApiReader<'_>) -> Result<Snapshot, ErrorResponse> {
+    let mut dead = api.get(&format!("/v1/admin/outbox?status=FAILED&limit={DEAD_MAX}")).await?;
+    let recent = api.latest("/v1/admin/outbox", NEWEST).await?;
     let is_pending = recent.iter().any(|event| event["status"] == "PENDING" || event["status"] == "PROCESSING");
     let has_more = !dead["nextCursor"].is_null();
     let parts = [("dead", dead["items"].take()), ("hasMoreDead", has_more.into()), ("recent", recent.into())];
     Ok(Snapshot::of(parts).again_if(is_pending))
 }
 
-async fn webhooks(ask: Ask<'_>) -> Result<Snapshot, Refusal> {
-    let webhooks = ask.all("/v1/webhooks").await?;
+async fn webhooks(api: ApiReader<'_>) -> Result<Snapshot, ErrorResponse> {
+    let webhooks = api.all("/v1/webhooks").await?;
     let mut deliveries = BTreeMap::new();
     for webhook in &webhooks {
         let path = format!("/v1/webhooks/{}/deliveries", webhook["id"]);
-        deliveries.insert(format!("deliveries:{}", webhook["id"]), Value::from(ask.latest(&path, DELIVERIES).await?));
+        deliveries.insert(format!("deliveries:{}", webhook["id"]), Value::from(api.latest(&path, DELIVERIES).await?));
     }
     let is_pending = deliveries.values().any(|list| any(list, |delivery| delivery["status"] == "PENDING"));
     let mut picture = Snapshot::of([("webhooks", webhooks.into())]);
@@ -245,8 +245,8 @@ fn any(list: &Value, is_so: impl FnMut(&Value) -> bool) -> bool {
 }
 
 /// Returns the present day in a time zone, by the store's clock.
-async fn today(ask: Ask<'_>, zone: &Value) -> Date {
-    let now = ask.console.app.query(|_, at| Ok(at.now)).await.unwrap_or(Timestamp::from_millis(0));
+async fn today(api: ApiReader<'_>, zone: &Value) -> Date {
+    let now = api.console.app.query(|_, at| Ok(at.now)).await.unwrap_or(Timestamp::from_millis(0));
     let zone = zone.as_str().and_then(|zone| TimeZone::get(zone).ok()).unwrap_or(TimeZone::UTC);
     now.to_jiff().to_zoned(zone).date()
 }

@@ -4,7 +4,7 @@ use crate::id::UserId;
 use crate::rejection::Rejection;
 
 /// User or role on whose behalf a command runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// A customer, who may access only their own resources.
     User(UserId),
@@ -14,7 +14,7 @@ pub enum Actor {
 
 impl Actor {
     /// Rejects a customer who is not the owner.
-    pub fn must_own(self, owner: UserId) -> Result<(), Rejection> {
+    pub fn must_own(&self, owner: &UserId) -> Result<(), Rejection> {
         match self {
             Self::User(user) if user != owner => Err(Rejection::Forbidden),
             Self::User(_) | Self::Admin => Ok(()),

@@ -1,6 +1,8 @@
 //! Consistency rules of a whole store. Each vertical has an auditor; a store passes all records to all of them.
 
 use crate::calendar::audit::CalendarAudit;
+use crate::hold::audit::HoldAudit;
+use crate::hold::{Hold, Item};
 use crate::shop::audit::ShopAudit;
 use crate::stay::audit::StayAudit;
 use crate::tee::audit::TeeAudit;
@@ -13,6 +15,7 @@ use crate::{calendar, shop, stay};
 /// Collects the records of a store; [`finish`](Self::finish) returns the violations.
 #[derive(Debug)]
 pub struct Audit {
+    pub holds: HoldAudit,
     pub stay: StayAudit,
     pub shop: ShopAudit,
     pub calendar: CalendarAudit,
@@ -24,12 +27,26 @@ pub struct Audit {
 impl Audit {
     pub fn new(now: Timestamp) -> Self {
         Self {
+            holds: HoldAudit::default(),
             stay: StayAudit::new(now),
             shop: ShopAudit::new(now),
             calendar: CalendarAudit::new(now),
             ticket: TicketAudit::new(now),
             tee: TeeAudit::new(),
             webhook: WebhookAudit::default(),
+        }
+    }
+
+    /// Adds a hold, and each of its lines to the auditor of its vertical.
+    pub fn hold(&mut self, hold: &Hold) {
+        self.holds.hold(hold);
+        for line in hold.held_lines() {
+            match &line.item {
+                Item::Stay(item) => self.stay.line(hold, item),
+                Item::Stock(item) => self.shop.line(hold, line, item),
+                Item::Seats(item) => self.ticket.line(hold, item),
+                Item::Slots(item) => self.calendar.line(hold, line, item),
+            }
         }
     }
 
@@ -56,13 +73,18 @@ impl Audit {
 
     /// Returns the number of records collected.
     pub fn records(&self) -> u64 {
-        let held = self.stay.records() + self.shop.records() + self.calendar.records() + self.ticket.records();
+        let held = self.holds.records()
+            + self.stay.records()
+            + self.shop.records()
+            + self.calendar.records()
+            + self.ticket.records();
         held + self.tee.records() + self.webhook.records()
     }
 
     /// Returns one sentence per violation; empty if the store is consistent.
     pub fn finish(self) -> Vec<String> {
-        let mut findings = self.stay.finish();
+        let mut findings = self.holds.finish();
+        findings.extend(self.stay.finish());
         findings.extend(self.shop.finish());
         findings.extend(self.calendar.finish());
         findings.extend(self.ticket.finish());

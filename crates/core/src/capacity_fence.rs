@@ -12,7 +12,7 @@ use crate::working_set::WorkingSet;
 const FENCE_TTL: Span = Span::from_secs(60);
 /// Upper bound of the time between load and commit of the recording step; stores refuse to commit rows that were loaded
 /// earlier.
-const RECORD_WITHIN: Span = Span::from_secs(20);
+const RECORD_TIMEOUT: Span = Span::from_secs(20);
 
 /// Backs off while another command has a fence on the same resource.
 pub fn check_unfenced(rows: &mut WorkingSet, resource: Resource, now: Timestamp) -> Decision<()> {
@@ -37,7 +37,7 @@ pub fn fenced_capacity(
     now: Timestamp,
 ) -> Decision<u32> {
     let fence = rows.fences.get(&resource)?.copied();
-    match fence.filter(|fence| own == Some(*fence) && fence.ends_at > now + RECORD_WITHIN) {
+    match fence.filter(|fence| own == Some(*fence) && fence.ends_at > now + RECORD_TIMEOUT) {
         Some(fence) => Ok(fence.capacity),
         None => Err(Stop::Retry),
     }

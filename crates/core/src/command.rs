@@ -1,6 +1,7 @@
 //! Commands, and the reasons why a decision stops.
 
 use crate::calendar;
+use crate::hold;
 use crate::id::UserId;
 use crate::rejection::Rejection;
 use crate::relay;
@@ -38,7 +39,7 @@ pub trait Command: Sized + Send + 'static {
     }
 
     /// User for whom it is carried out, if it names one. The engine's queue serves users in turn.
-    fn user(&self) -> Option<UserId> {
+    fn user(&self) -> Option<&UserId> {
         None
     }
 
@@ -219,6 +220,7 @@ impl Context<'_> {
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub holds_per_user_max: u32,
+    pub hold: hold::Limits,
     pub relay: relay::Limits,
     pub stay: stay::Limits,
     pub shop: shop::Limits,
@@ -232,6 +234,7 @@ impl Limits {
     /// Default settings.
     pub const DEFAULT: Self = Self {
         holds_per_user_max: 50,
+        hold: hold::Limits { extensions_max: 5, lifetime_max: Span::from_hours(2) },
         relay: relay::Limits { retries_max: 5 },
         stay: stay::Limits { hold_ttl: Span::from_secs(600) },
         shop: shop::Limits { hold_ttl: Span::from_secs(1_800) },

@@ -2,28 +2,24 @@
 
 use std::sync::Arc;
 
-use crate::calendar::{BlockStatus, RoomId, RoomLock, RoomReservation, SlotStart};
+use crate::calendar::{BlockStatus, RoomId, RoomReservation, SlotStart};
+use crate::hold::Hold;
 use crate::id::UserId;
-use crate::shop::{Order, OrderHold};
-use crate::stay::{StayHold, StayReservation};
+use crate::shop::Order;
+use crate::stay::StayReservation;
 use crate::tee::{BookingPublished, Message};
-use crate::ticket::{QueueAdmission, SeatHold, SeatReservation};
+use crate::ticket::{QueueAdmission, SeatReservation};
 
 /// A committed change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    StayHoldPlaced(StayHold),
-    StayHoldCancelled(StayHold),
-    StayHoldReplaced(StayHold),
+    HoldPlaced(Hold),
+    HoldCancelled(Hold),
+    HoldReplaced(Hold),
     StayReservationConfirmed(StayReservation),
     StayReservationCancelled(StayReservation),
-    OrderReserved(OrderHold),
-    /// Released by its owner, or replaced by another hold.
-    OrderReleased(OrderHold),
     OrderPaid(Order),
     OrderCancelled(Order),
-    RoomSlotsLocked(RoomLock),
-    RoomSlotsReleased(RoomLock),
     RoomSlotsReserved(RoomReservation),
     RoomSlotsCancelled(RoomReservation),
     RoomSlotsBlocked {
@@ -31,9 +27,6 @@ pub enum Event {
         slots: Arc<[SlotStart]>,
         status: BlockStatus,
     },
-    SeatsHeld(SeatHold),
-    /// The hold was cancelled or replaced.
-    SeatsReleased(SeatHold),
     SeatsReserved(SeatReservation),
     SeatsCancelled(SeatReservation),
     /// Admitted by the waiting room.
@@ -46,24 +39,19 @@ pub enum Event {
 
 impl Event {
     /// Returns the user whom the event concerns; `None` for events about resources of the operator.
-    pub fn owner(&self) -> Option<UserId> {
+    pub fn owner(&self) -> Option<&UserId> {
         match self {
-            Self::StayHoldPlaced(hold) | Self::StayHoldCancelled(hold) | Self::StayHoldReplaced(hold) => {
-                Some(hold.owner)
-            }
+            Self::HoldPlaced(hold) | Self::HoldCancelled(hold) | Self::HoldReplaced(hold) => Some(&hold.owner),
             Self::StayReservationConfirmed(reservation) | Self::StayReservationCancelled(reservation) => {
-                Some(reservation.user)
+                Some(&reservation.user)
             }
-            Self::OrderReserved(hold) | Self::OrderReleased(hold) => Some(hold.owner),
-            Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(order.user),
-            Self::RoomSlotsLocked(lock) | Self::RoomSlotsReleased(lock) => Some(lock.owner),
-            Self::RoomSlotsReserved(reservation) | Self::RoomSlotsCancelled(reservation) => Some(reservation.user),
+            Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(&order.user),
+            Self::RoomSlotsReserved(reservation) | Self::RoomSlotsCancelled(reservation) => Some(&reservation.user),
             Self::RoomSlotsBlocked { .. } => None,
-            Self::SeatsHeld(hold) | Self::SeatsReleased(hold) => Some(hold.owner),
-            Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(reservation.user),
-            Self::QueueAdmitted(admission) => Some(admission.user),
+            Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(&reservation.user),
+            Self::QueueAdmitted(admission) => Some(&admission.user),
             Self::Tee(message) => message.owner(),
-            Self::BookingPublished(event) => Some(event.user),
+            Self::BookingPublished(event) => Some(&event.user),
         }
     }
 
@@ -71,15 +59,7 @@ impl Event {
     /// commit, best effort.
     pub fn is_durable(&self) -> bool {
         match self {
-            Self::StayHoldPlaced(_)
-            | Self::StayHoldCancelled(_)
-            | Self::StayHoldReplaced(_)
-            | Self::OrderReserved(_)
-            | Self::OrderReleased(_)
-            | Self::RoomSlotsLocked(_)
-            | Self::RoomSlotsReleased(_)
-            | Self::SeatsHeld(_)
-            | Self::SeatsReleased(_) => false,
+            Self::HoldPlaced(_) | Self::HoldCancelled(_) | Self::HoldReplaced(_) => false,
             Self::StayReservationConfirmed(_)
             | Self::StayReservationCancelled(_)
             | Self::OrderPaid(_)

@@ -57,7 +57,8 @@ pub use calendar::near_term;
 pub use command::{Command, Context, Decision, Limits, NeedRows, Stop};
 pub use event::Event;
 pub use rejection::{
-    CalendarRejection, Fault, Rejection, ShopRejection, StayRejection, TeeRejection, TicketRejection, WebhookRejection,
+    CalendarRejection, ClaimRejection, Fault, Rejection, ShopRejection, StayRejection, TeeRejection, TicketRejection,
+    WebhookRejection,
 };
 pub use time::Timestamp;
 pub use unit::{Kind, Tally, Unit};

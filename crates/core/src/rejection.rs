@@ -22,6 +22,9 @@ pub enum Rejection {
     HoldsSuspended { until: Timestamp },
     LeaseLost,
 
+    // Holds of any origin.
+    Claim(ClaimRejection),
+
     // One vertical.
     Stay(StayRejection),
     Shop(ShopRejection),
@@ -29,6 +32,19 @@ pub enum Rejection {
     Ticket(TicketRejection),
     Tee(TeeRejection),
     Webhook(WebhookRejection),
+}
+
+/// Rejections of holds, whichever endpoint placed them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClaimRejection {
+    ClaimNotFound,
+    /// Expired or replaced.
+    ClaimExpired,
+    /// Confirmed or cancelled.
+    ClaimAlreadyProcessed,
+    ExtensionLimit {
+        max_until: Timestamp,
+    },
 }
 
 /// Rejections of hotel stays.
@@ -71,6 +87,7 @@ pub enum CalendarRejection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShopRejection {
     UserNotFound,
+    UserAlreadyExists,
     ProductNotFound,
     ProductOptionNotFound,
     StockInUse { in_use: u32 },
@@ -163,6 +180,7 @@ pub enum Fault {
     },
     UnknownValue,
     NotUuidOrUlid,
+    NotAUser,
     EmptyRange,
     InThePast,
     TooFarAhead {
@@ -216,6 +234,7 @@ macro_rules! of_vertical {
     )+ };
 }
 of_vertical!(
+    Claim(ClaimRejection),
     Stay(StayRejection),
     Shop(ShopRejection),
     Calendar(CalendarRejection),

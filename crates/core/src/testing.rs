@@ -2,8 +2,11 @@
 
 use std::cell::Cell;
 
-use crate::command::{Command, Context, Decision, FirstStep, Limits, Stop, TwoPhase, WriteMode, Writes};
+use crate::audit::Audit;
+use crate::command::{Attempt, Command, Context, Decision, FirstStep, Limits, Stop, TwoPhase, WriteMode, Writes};
 use crate::event::Event;
+use crate::hold::{AttemptId, Decided, Hold, Records, confirm, place};
+use crate::id::HoldId;
 use crate::rejection::Rejection;
 use crate::table::{StateSet as _, TableSet as _};
 use crate::time::{Span, Timestamp};
@@ -127,6 +130,57 @@ impl World {
             }
         }
         panic!("the read set of a command does not converge");
+    }
+
+    /// Returns a hold, with the endpoints' checks left out.
+    pub(crate) fn hold(&self, id: HoldId) -> Hold {
+        self.memory.holds.get(&id).unwrap().expect("the hold exists").clone()
+    }
+
+    /// Returns the live holds in the order of their ids.
+    pub(crate) fn live_holds(&self) -> Vec<Hold> {
+        let holds = self.memory.holds.rows().map(|(_, hold)| hold);
+        let mut live: Vec<Hold> = holds.filter(|hold| hold.is_live(self.now)).cloned().collect();
+        live.sort_by_key(|hold| hold.id);
+        live
+    }
+
+    /// Returns all holds as text, without the numbers of attempts, which depend on the number of steps.
+    pub(crate) fn hold_rows(&self) -> impl Iterator<Item = String> {
+        let without_attempt = |hold: &Hold| Hold { attempt: Attempt::default(), ..hold.clone() };
+        self.memory.holds.rows().map(move |(_, hold)| format!("{:?}", without_attempt(hold)))
+    }
+
+    /// Records the outcome of a confirm attempt, as another server may: with this record, or aborted.
+    pub(crate) fn decide_attempt(&mut self, of: AttemptId, record: Option<u64>) {
+        let hold = self.hold(of.hold);
+        assert_eq!(hold.attempt_id(), of, "the latest attempt is decided");
+        let decide = |rows: &mut WorkingSet, _: &Context<'_>| {
+            rows.decisions.get(&of)?;
+            match record {
+                Some(record) => confirm::commit(rows, &hold, Records::Shared(record)),
+                None => rows.decisions.put(of, Decided::Aborted),
+            }
+            Ok(())
+        };
+        self.step(Writes::Durable, decide).unwrap();
+    }
+
+    /// Returns an auditor that has all holds, also those of the durable tier.
+    pub(crate) fn audit_holds(&self) -> Audit {
+        let mut audit = Audit::new(self.now);
+        self.memory.holds.rows().for_each(|(_, hold)| audit.hold(hold));
+        self.memory.confirmed_holds.rows().for_each(|(_, hold)| audit.holds.hold(hold));
+        audit
+    }
+
+    /// Writes the counts and index entries of a live hold, like a store at start.
+    pub(crate) fn index(&mut self, hold: &Hold) {
+        let mut rows = WorkingSet::default();
+        place::request_indexes(&mut rows, hold);
+        rows.fill_from(&self.memory);
+        place::index(&mut rows, hold, self.now).unwrap();
+        self.memory.apply(&mut rows);
     }
 
     fn apply(&mut self, mut rows: WorkingSet, writes: Writes) {

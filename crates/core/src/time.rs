@@ -81,6 +81,10 @@ impl Span {
         Self::from_secs(hours * 3_600)
     }
 
+    pub const fn from_days(days: i64) -> Self {
+        Self::from_hours(days * 24)
+    }
+
     pub const fn as_millis(self) -> i64 {
         self.0
     }

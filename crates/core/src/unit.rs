@@ -18,6 +18,16 @@ pub enum Kind {
 
 impl Kind {
     pub const ALL: [Self; 4] = [Self::Stay, Self::Shop, Self::Room, Self::Ticket];
+
+    /// Returns the noun for the records that lines of this kind become.
+    pub fn record_name(self) -> &'static str {
+        match self {
+            Self::Stay => "stay reservation",
+            Self::Shop => "order",
+            Self::Room => "room reservation",
+            Self::Ticket => "seat reservation",
+        }
+    }
 }
 
 /// A claimable unit: part `part` of resource `resource`. For a night of a room type the part is the date, for a slot of
@@ -65,7 +75,7 @@ impl Scan<Unit> for Units {
 }
 
 /// Key of the number of live holds of one user, per kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Holder {
     pub kind: Kind,
     pub user: UserId,

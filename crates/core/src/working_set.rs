@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::command::{Decision, NeedRows};
 use crate::event::{Event, EventLog};
-use crate::hold::{AttemptId, Decided};
-use crate::id::{IdRange, Sequence};
+use crate::hold::{AttemptId, Decided, Hold};
+use crate::id::{HoldId, IdRange, Sequence};
 use crate::idempotency::{IdempotencyRecord, IdempotencyRecordId};
 use crate::schema::unit::UnitName;
 use crate::schema::{calendar, relay, shop, stay, tee, ticket, webhook};
@@ -32,6 +32,19 @@ crate::tables! {
         ids: Table<Sequence, IdRange> => durable cached,
         /// Not cached in memory: records can be large and are rarely read again.
         idempotency_records: Table<IdempotencyRecordId, IdempotencyRecord> => durable uncached,
+        holds: Table<HoldId, Hold> => live cached {
+            table "hold";
+            key id => id;
+            fixed { origin, created_at, currency };
+            changing {
+                owner as user_id, expires_at, pay_by, state as (state, replaced_by), version as revision, extensions,
+                attempt, lines, extras as (reference, metadata),
+            };
+            // For the index by end.
+            computed { ends_at = |hold| hold.ends_at() };
+            name |id| format_args!("hold:{id}");
+            audit |_, hold, audit| audit.hold(hold);
+        },
         /// Secondary index: quantities held per unit.
         held: Table<Unit, Tally, Units> => live complete {
             table "unit_held";
@@ -44,7 +57,7 @@ crate::tables! {
             table "holder";
             key { kind, user as user_id };
             row (prepared, ends);
-            name |holder| format_args!("hold-count:user:{}:{}", holder.kind.name(), holder.user);
+            name |holder| format_args!("hold-count:user:{}:{}", holder.kind.name(), holder.user.key_part());
         },
         /// Capacity fences. Used only where live and durable rows lie in two stores.
         fences: Table<Resource, CapacityFence> => live complete {
@@ -55,6 +68,9 @@ crate::tables! {
         },
         /// Outcomes of confirm attempts. Used only where live and durable rows lie in two stores.
         decisions: Table<AttemptId, Decided> => durable complete,
+        /// Confirmed holds. Written only where live and durable rows lie in two stores; elsewhere the same SQL table as
+        /// `holds`.
+        confirmed_holds: Table<HoldId, Hold> => durable cached { declared_above; },
     }
     sets { relay, stay, shop, calendar, ticket, tee, webhook }
 }

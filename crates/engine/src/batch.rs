@@ -25,7 +25,7 @@ const CONFLICTS_MAX: u32 = 64;
 /// Backoff added per retry.
 const CONFLICT_WAIT: Duration = Duration::from_micros(100);
 /// Time after which a conflict is not retried; the commands are then answered as having no effect.
-const CONFLICTS_WITHIN: Duration = Duration::from_secs(1);
+const CONFLICT_RETRY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of retries of commands that back off when a batch runs without an engine.
 const BACKOFFS_MAX: usize = 16;
 
@@ -273,7 +273,7 @@ impl<'a> Runner<'a> {
                 .catch_unwind()
                 .await
                 .unwrap_or_else(|_| Err(panicked(self.committing)));
-            if !matches!(result, Err(StoreError::Conflict)) || began.elapsed() > CONFLICTS_WITHIN {
+            if !matches!(result, Err(StoreError::Conflict)) || began.elapsed() > CONFLICT_RETRY_TIMEOUT {
                 break;
             }
             self.meters.conflicts.increment(1);

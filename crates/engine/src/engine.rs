@@ -12,12 +12,12 @@ use crate::batch::{Decided, Meters, Runner};
 use crate::panics::{self, Panic};
 use crate::queue::{COMMAND_WEIGHT_MAX, FlowId, Queue};
 use crate::sink::EventSink;
-use crate::store::{COMMIT_WITHIN, Store};
+use crate::store::{COMMIT_TIMEOUT, Store};
 use crate::task::{Answer, CommandTask, Once, Ownership, Refused};
 
 /// Maximum time of a command after it was taken from the queue. Then its caller is answered that the outcome is
 /// unknown.
-const COMMIT_WAIT_MAX: Duration = COMMIT_WITHIN.saturating_add(Duration::from_millis(500));
+const COMMIT_WAIT_MAX: Duration = COMMIT_TIMEOUT.saturating_add(Duration::from_millis(500));
 /// Number of concurrent batches where rows lie in two stores: one uses each store.
 const SPLIT_LANES: usize = 2;
 /// Maximum number of committed batches that are not durable yet. It keeps the disk busy, and bounds unknown outcomes.
@@ -25,7 +25,7 @@ const BATCHES_IN_FLIGHT_MAX: usize = 2;
 /// Backoff of commands that must retry.
 const BACKOFF_WAIT: Duration = Duration::from_millis(2);
 /// Maximum time of a query.
-const QUERY_WITHIN: Duration = Duration::from_millis(4_500);
+const QUERY_TIMEOUT: Duration = Duration::from_millis(4_500);
 /// Maximum number of idle working sets kept for queries.
 const IDLE_ROWS_MAX: usize = 64;
 /// Capacity of an idle working set, in rows per table.
@@ -160,7 +160,7 @@ impl Engine {
         let Shared { queue: OpenQueue(queue), settings, .. } = &*self.shared;
         let in_steps = if self.shared.store.is_split() { command.weight_in_steps() } else { 0 };
         let weight = (command.weight() + in_steps).clamp(1, COMMAND_WEIGHT_MAX);
-        let flow = command.user().map_or(caller, FlowId::User);
+        let flow = command.user().map_or(caller, |user| FlowId::User(user.clone()));
         let lane = command.lane();
         let ownership = Arc::new(Ownership::default());
         let (task, mut answer) = CommandTask::new(command, once, weight, ownership.clone());
@@ -181,7 +181,7 @@ impl Engine {
     pub async fn query<T>(&self, ask: impl FnMut(&mut WorkingSet, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
         let idle_rows = || self.shared.idle_rows.lock();
         let mut rows = idle_rows().pop().unwrap_or_default();
-        let answer = tokio::time::timeout(QUERY_WITHIN, self.answer(&mut rows, ask)).await;
+        let answer = tokio::time::timeout(QUERY_TIMEOUT, self.answer(&mut rows, ask)).await;
         rows.clear(IDLE_ROWS_SIZE);
         let mut idle = idle_rows();
         if idle.len() < IDLE_ROWS_MAX {

@@ -12,6 +12,7 @@
 //! | [`sink`] | destination of committed events |
 //! | [`trace`] | W3C trace context |
 //! | [`clock`] | source of a store's time |
+//! | [`ids`] | generator of ids and secrets |
 //! | [`panics`] | the panic hook, and panics that are deferred |
 //!
 //! No rule of a vertical is here, and every wait has a bound.
@@ -19,6 +20,7 @@
 pub mod batch;
 pub mod clock;
 pub mod engine;
+pub mod ids;
 pub mod memory;
 pub mod panics;
 pub mod queue;
@@ -30,6 +32,7 @@ pub mod trace;
 pub use batch::Batch;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, EngineSettings};
+pub use ids::IdMaker;
 pub use memory::Memory;
 pub use queue::FlowId;
 pub use sink::{EventSink, NoSink, OutboxEntry, Published};

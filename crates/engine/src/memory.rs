@@ -1,8 +1,7 @@
 //! In-memory state of a single-writer store: all secondary indexes, and a cache of the primary rows. It is exact,
 //! because every write goes through it.
 
-use holdfast_core::hold::{HOLD_TTL_MAX, Indexed};
-use holdfast_core::id::HoldId;
+use holdfast_core::hold::{Hold, place};
 use holdfast_core::table::{StateSet as _, TableSet as _};
 use holdfast_core::time::Span;
 use holdfast_core::{InMemoryState, Timestamp, WorkingSet};
@@ -12,9 +11,6 @@ const CACHED_ROWS_MAX: usize = 100_000;
 
 /// Interval between purges of ended rows, each of one of 256 parts: all parts in 32 seconds, while there are commits.
 const PURGE_EVERY: Span = Span::from_millis(125);
-
-/// Maximum error of the clock that generated hold ids.
-const CLOCK_SLACK: Span = Span::from_hours(1);
 
 #[derive(Debug)]
 pub struct Memory {
@@ -30,21 +26,15 @@ impl Memory {
         Self { rows: InMemoryState::of_store(), commits, purged_at: now }
     }
 
-    /// Returns the smallest id of holds that are still indexed at `now`, for kinds that stay indexed for `after_end`
-    /// after their end.
-    pub fn indexed_from(now: Timestamp, after_end: Span) -> HoldId {
-        HoldId::earliest_at(now - HOLD_TTL_MAX - after_end - CLOCK_SLACK)
-    }
-
-    /// Rebuilds the secondary indexes of these holds. Batches of a few thousand keep the working set small.
-    pub fn index<H: Indexed>(&mut self, holds: &[H], now: Timestamp) {
+    /// Rebuilds the secondary indexes of these live holds. Batches of a few thousand keep the working set small.
+    pub fn index(&mut self, holds: &[Hold], now: Timestamp) {
         let mut rows = WorkingSet::default();
         for hold in holds {
-            H::request_indexes(&mut rows, hold);
+            place::request_indexes(&mut rows, hold);
         }
         rows.fill_from(&self.rows);
         for hold in holds {
-            H::index(&mut rows, hold, now).expect("all derived rows are in memory");
+            place::index(&mut rows, hold, now).expect("all derived rows are in memory");
         }
         self.rows.apply(&mut rows);
     }

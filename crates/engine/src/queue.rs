@@ -31,7 +31,7 @@ const PART_OF_QUEUE: usize = 8;
 const IDLE_QUEUES_MAX: usize = 1_024;
 
 /// Commands that share one sub-queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FlowId {
     /// The server's own jobs.
     #[default]
@@ -40,6 +40,8 @@ pub enum FlowId {
     Operator,
     /// A user, or a caller that acts for this user.
     User(UserId),
+    /// An operator or a program whose subject could be a user's, but is not that user.
+    Operating(UserId),
     /// The hashed subject of a token that is not a user's.
     Subject([u8; 16]),
 }
@@ -96,13 +98,13 @@ impl Queue {
         if state.is_closed {
             return Err(Refused::StoreUnavailable("the engine has stopped".into()));
         }
-        if state.weight > 0 && !state.has_room(id, weight, self.weight_max) {
+        if state.weight > 0 && !state.has_room(&id, weight, self.weight_max) {
             return Err(Refused::Overloaded);
         }
         let State { weight: waiting, lanes, idle, .. } = &mut *state;
         *waiting += weight;
         let Lane { flows, turns } = &mut lanes[lane];
-        let flow = flows.entry(id).or_insert_with(|| {
+        let flow = flows.entry(id.clone()).or_insert_with(|| {
             turns.push_back(id);
             Flow { tasks: idle.pop().unwrap_or_default(), ..Flow::default() }
         });
@@ -194,8 +196,8 @@ impl Queue {
 }
 
 impl State {
-    fn has_room(&self, id: FlowId, weight: usize, weight_max: usize) -> bool {
-        let of_flow: usize = self.lanes.iter().filter_map(|lane| lane.flows.get(&id)).map(|flow| flow.weight).sum();
+    fn has_room(&self, id: &FlowId, weight: usize, weight_max: usize) -> bool {
+        let of_flow: usize = self.lanes.iter().filter_map(|lane| lane.flows.get(id)).map(|flow| flow.weight).sum();
         match weight_max.checked_sub(self.weight + weight) {
             Some(free) => of_flow + weight <= FLOW_TO_FREE_MAX * (free + 1),
             None => false,
@@ -235,8 +237,8 @@ mod tests {
     }
 
     /// Pushes until the queue refuses; returns how many were accepted.
-    fn fill(queue: &Queue, id: FlowId, weight: usize) -> usize {
-        (0..1_000_000).take_while(|_| push(queue, id, weight).is_ok()).count()
+    fn fill(queue: &Queue, id: &FlowId, weight: usize) -> usize {
+        (0..1_000_000).take_while(|_| push(queue, id.clone(), weight).is_ok()).count()
     }
 
     fn take(queue: &Queue) -> Vec<usize> {
@@ -286,7 +288,7 @@ mod tests {
         for flows in [1, 4, 100] {
             let queue = Queue::new(2, 20_000);
             for number in 1..=flows {
-                assert!(fill(&queue, user(number), 512) > 0 || number > 3, "{number} of {flows}");
+                assert!(fill(&queue, &user(number), 512) > 0 || number > 3, "{number} of {flows}");
             }
             for number in 1_001..=1_020 {
                 push(&queue, user(number), 1).unwrap_or_else(|refused| panic!("beside {flows}: {refused}"));
@@ -297,7 +299,7 @@ mod tests {
     #[test]
     fn lone_flow_uses_three_quarters() {
         let queue = Queue::new(1, 20_000);
-        assert!((14_900..=15_100).contains(&fill(&queue, user(1), 1)));
+        assert!((14_900..=15_100).contains(&fill(&queue, &user(1), 1)));
         assert!(push(&queue, user(2), 512).is_ok());
     }
 

@@ -11,7 +11,7 @@ use crate::trace::Trace;
 pub struct OutboxEntry {
     pub event_type: &'static str,
     /// User whom the event concerns, if any.
-    pub owner: Option<u64>,
+    pub owner: Option<UserId>,
     pub at: Timestamp,
     /// JSON data of the event.
     pub data: String,
@@ -54,7 +54,7 @@ impl EventSink for NoSink {
     fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
         OutboxEntry {
             event_type: "unnamed",
-            owner: event.owner().map(UserId::get),
+            owner: event.owner().cloned(),
             at,
             data: String::new(),
             trace: None,

@@ -12,9 +12,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::AttemptId;
+use holdfast_core::id::UserId;
 use holdfast_core::schema::{List, Listed, Record, Retention};
 use holdfast_core::time::Span;
-use holdfast_core::unit::Kind;
 use holdfast_core::{Timestamp, WorkingSet};
 
 use crate::sink::OutboxEntry;
@@ -47,9 +47,9 @@ impl Default for Keep {
 /// Maximum number of rows deleted at once, so that a purge does not delay batches.
 pub const PURGE_ROWS_MAX: usize = 1_000;
 /// Time after which the outcome of a commit is unknown.
-pub const COMMIT_WITHIN: Duration = Duration::from_secs(3);
+pub const COMMIT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum time of a list query.
-pub const LIST_WITHIN: Duration = Duration::from_secs(4);
+pub const LIST_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Error of a store operation.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -127,10 +127,9 @@ pub enum Tier {
 /// Outcome of an abandoned confirm attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveredAttempt {
-    pub kind: Kind,
     pub of: AttemptId,
-    /// Number of the record; `None` if the attempt was aborted.
-    pub record: Option<u64>,
+    /// Whether its records were committed; aborted otherwise.
+    pub is_committed: bool,
 }
 
 /// One batch in progress. Dropping it without commit has no effect.
@@ -189,7 +188,7 @@ pub async fn list<R: Record>(store: &dyn Store, list: List) -> Result<Vec<R>, St
 pub struct OutboxRecord {
     pub id: u64,
     pub event_type: String,
-    pub owner: Option<u64>,
+    pub owner: Option<UserId>,
     pub at: Timestamp,
     pub data: String,
     /// Request that caused the event.

@@ -128,7 +128,7 @@ async fn hold_sale(args: &SaleArgs, url: String, mut interrupts: Interrupts) -> 
         std::fs::write(path, serde_json::to_vec_pretty(&outcome)?)?;
     }
     println!("\nThe report: {}", args.report.display());
-    Ok(if outcome.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if outcome.is_correct() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The first Ctrl-C stops the sale and the report is still written; the second ends the process.

@@ -1,4 +1,4 @@
-//! `holdfast health`: asks a running server whether it is ready, for containers and scripts.
+//! `holdfast health`: checks whether a running server is ready, for containers and scripts.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use holdfast_client::{Client, Method};
 use holdfast_server::Config;
 
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Server to ask; by default the address in server.listen.
+    /// Server to check; by default the address in server.listen.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// Settings file, as for `serve`.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Ask only whether the process is alive, not whether it is ready.
+    /// Check only whether the process is alive, not whether it is ready.
     #[arg(long)]
     live: bool,
 }
@@ -33,13 +33,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let path = if args.live { "/healthz" } else { "/readyz" };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (code, text) = runtime.block_on(ask(&url, path));
+    let (code, text) = runtime.block_on(check(&url, path));
     println!("{text}");
     Ok(code)
 }
 
-async fn ask(url: &str, path: &str) -> (ExitCode, String) {
-    match Client::new(url).within(ANSWER_WITHIN).request(Method::GET, path).send().await {
+async fn check(url: &str, path: &str) -> (ExitCode, String) {
+    match Client::new(url).with_timeout(RESPONSE_TIMEOUT).request(Method::GET, path).send().await {
         Ok(response) => {
             let status = response.status();
             let body = response.text().await.unwrap_or_default();
@@ -47,7 +47,7 @@ async fn ask(url: &str, path: &str) -> (ExitCode, String) {
             (code, format!("{} {}", status.as_u16(), body.trim()))
         }
         Err(error) if error.is_timeout() => {
-            (ExitCode::FAILURE, format!("{url} did not answer within {} s", ANSWER_WITHIN.as_secs()))
+            (ExitCode::FAILURE, format!("{url} did not answer within {} s", RESPONSE_TIMEOUT.as_secs()))
         }
         Err(_) => (ExitCode::FAILURE, format!("no server answers at {url}")),
     }

@@ -15,7 +15,7 @@ use tracing_subscriber::filter::LevelFilter;
 /// Maximum number of queued lines. Further lines are dropped, and counted.
 const WAITING_MAX: usize = 8_192;
 /// Timeout of the final flush, and its polling interval.
-const FLUSH_WITHIN: Duration = Duration::from_secs(1);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(5);
 
 /// Installs the logger.
@@ -66,7 +66,7 @@ impl Log {
     /// Waits until the queued lines are written, up to the timeout.
     pub(crate) fn flush(&self) {
         let (written, all) = sync_channel(1);
-        let deadline = Instant::now() + FLUSH_WITHIN;
+        let deadline = Instant::now() + FLUSH_TIMEOUT;
         while Instant::now() < deadline {
             if self.entries.try_send(Entry::Flush(written.clone())).is_ok() {
                 all.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();

@@ -8,11 +8,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 use holdfast_connect::TlsRoots;
 use holdfast_connect::postgres::{Address, Connector};
-use holdfast_server::ids::IdMaker;
+use holdfast_engine::IdMaker;
 
 const FILE_NAME: &str = "queue.secret";
 const LEN: usize = 32;
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reads the secret from a file that only its owner can read, or generates it.
 pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<u8>> {
@@ -36,7 +36,7 @@ pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<u8>> {
 /// Reads the secret from the database, or generates it; the same for all servers that share the database.
 pub(crate) async fn in_database(url: &str, tls_roots: &TlsRoots) -> anyhow::Result<Vec<u8>> {
     let mut address = Address::parse(url)?;
-    address.config.connect_timeout(CONNECT_WITHIN);
+    address.config.connect_timeout(CONNECT_TIMEOUT);
     let connected = Connector::new(&address, tls_roots).connect(&address.config).await;
     let (client, connection) = connected.with_context(|| format!("PostgreSQL at {}", address.host_and_port()))?;
     tokio::spawn(connection);

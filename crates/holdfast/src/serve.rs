@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use holdfast_core::time::Zone;
+use holdfast_engine::IdMaker;
 use holdfast_engine::{Clock, SystemClock};
 use holdfast_server::caller::Auth;
-use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::Roles;
 use holdfast_server::router::router_with_pages;
 use holdfast_server::{App, Config, Parts, demo, serve};
@@ -22,7 +22,7 @@ use crate::{limits, log, reload, store};
 /// Backlog of connections to accept.
 const CONNECTIONS_WAITING_MAX: u32 = 1_024;
 /// Maximum time for the engine to end after the last response.
-const ENGINE_ENDS_WITHIN: Duration = Duration::from_secs(1);
+const ENGINE_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -154,7 +154,7 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
     apps.iter().for_each(App::stop);
     drop(apps);
     let join = move || engines.into_iter().for_each(|engine| engine.join().unwrap_or_default());
-    let ended = tokio::time::timeout(ENGINE_ENDS_WITHIN, tokio::task::spawn_blocking(join)).await;
+    let ended = tokio::time::timeout(ENGINE_STOP_TIMEOUT, tokio::task::spawn_blocking(join)).await;
     if ended.is_err() {
         tracing::warn!("engine did not stop in time; the outcome of unanswered commands is unknown");
     }
@@ -191,7 +191,7 @@ async fn open(group: &Config) -> anyhow::Result<(Config, Parts)> {
     let store = store::open(group, &ids).await?;
     let room = store::open_room(group).await?;
     let bus = match group.bus() {
-        Some(options) => Some(holdfast_bus::Connection::open(options).await.context("server.nats_url")?),
+        Some(options) => Some(holdfast_events::nats::Connection::open(options).await.context("server.nats_url")?),
         None => None,
     };
     Ok((group.clone(), Parts { store, room, ids, bus }))

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use holdfast_connect::TlsRoots;
+use holdfast_engine::IdMaker;
 use holdfast_engine::{Store, SystemClock};
 use holdfast_server::Config;
 use holdfast_server::config::{OnLoss as Loss, Secret};
-use holdfast_server::ids::IdMaker;
 use holdfast_store_postgres::{DurableTier, PostgresOptions, PostgresStore};
 use holdfast_store_redis::confirm_attempts::ABANDONED_AFTER;
 use holdfast_store_redis::{ClusterStore, LiveOptions, LiveTier, OnLoss};

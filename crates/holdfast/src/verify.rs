@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use holdfast_connect::TlsRoots;
 use holdfast_core::audit::Audit;
+use holdfast_engine::IdMaker;
 use holdfast_engine::{Clock as _, Store, StoreError, SystemClock};
-use holdfast_server::ids::IdMaker;
 use holdfast_store_sqlite::{OpenError, OpenOptions, SqliteStore};
 
 use crate::store::{self, Place};

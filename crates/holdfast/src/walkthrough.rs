@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, Problem, RoomType};
+use holdfast_engine::IdMaker;
 use holdfast_engine::{Clock as _, SystemClock};
-use holdfast_server::ids::IdMaker;
 use jiff::ToSpan as _;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -17,7 +17,7 @@ const NIGHTS: i64 = 2;
 const DAYS_AHEAD_MIN: i64 = 7;
 /// Last stay that is considered, in days from today.
 const DAYS_AHEAD_MAX: i64 = 60;
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 const USERS: [u64; 2] = [42, 43];
 
 #[derive(clap::Args)]
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 async fn walk_through(args: &Args) -> anyhow::Result<()> {
-    let client = Client::new(&args.url).in_language("en").within(ANSWER_WITHIN);
+    let client = Client::new(&args.url).in_language("en").with_timeout(RESPONSE_TIMEOUT);
     let room = last_room(&client).await.map_err(|error| explain(error, &args.url))?;
     let LastRoom { room_type, check_in, check_out } = &room;
     println!("{} has one room left from {check_in} to {check_out}.\n", room_type.name);
@@ -58,7 +58,7 @@ async fn walk_through(args: &Args) -> anyhow::Result<()> {
     println!("   user {rival}: POST /v1/holds -> {}", said(&refusal));
 
     println!("\n2. User {} pays, and the hold becomes a reservation.", hold.user_id);
-    let owner = client.as_user(hold.user_id);
+    let owner = client.as_user(hold.user_id.clone());
     let reservation = owner.confirm_hold(hold.hold_id).await?;
     println!("   POST /v1/holds/{{holdId}}/confirm -> 201 reservation {}", reservation.reservation_id);
 

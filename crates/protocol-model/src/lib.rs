@@ -22,7 +22,7 @@
 //! | [`properties`] | invariants, and milestones that must be reachable |
 //! | [`scenario`] | requests of clients, and possible faults |
 //! | [`safeguard`] | rules that can be switched off |
-//! | [`stamps`] | a separate model: validity of the near-term slot cache |
+//! | [`slot_cache`] | a separate model: validity of the near-term slot cache |
 
 pub mod durable;
 pub mod live;
@@ -30,8 +30,8 @@ pub mod properties;
 pub mod protocol;
 pub mod safeguard;
 pub mod scenario;
-pub mod stamps;
-mod turn;
+pub mod slot_cache;
+mod step;
 pub mod world;
 
 pub use properties::{Milestone, PROPERTIES};

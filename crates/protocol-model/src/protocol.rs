@@ -6,7 +6,7 @@ use crate::live::HoldId;
 use crate::properties;
 use crate::safeguard::{Safeguard, Safeguards};
 use crate::scenario::Scenario;
-use crate::turn::ServerStep;
+use crate::step::ServerStep;
 use crate::world::{Server, Step, Transaction, World};
 
 /// A scenario, and the safeguards in effect.

@@ -18,7 +18,6 @@ use sha2::{Digest as _, Sha256};
 use crate::app::App;
 use crate::config::AuthConfig;
 use crate::problem::Problem;
-use crate::request::decimal;
 
 /// Maximum clock skew in seconds between this server and the issuers of tokens.
 const LEEWAY_SECONDS: u64 = 2;
@@ -50,7 +49,7 @@ impl std::fmt::Debug for Auth {
 }
 
 /// The caller, as far as it is known before the request's body is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Caller {
     User(UserId),
     /// An operator: may act for any user.
@@ -62,7 +61,7 @@ pub enum Caller {
 }
 
 /// Subject of the token of an operator or a service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
     User(UserId),
     /// A subject that is no user id, identified by its hash.
@@ -89,15 +88,15 @@ impl Name {
 impl std::fmt::Display for Name {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::User(user) => write!(f, ":{user}"),
-            Self::Other(hash) => write!(f, ":{:032x}", u128::from_be_bytes(*hash)),
+            Self::User(user) => write!(f, ":{}", user.key_part()),
+            Self::Other(hash) => write!(f, ":#:{:032x}", u128::from_be_bytes(*hash)),
             Self::Anonymous => Ok(()),
         }
     }
 }
 
 /// A caller authenticated earlier: a page of the console calls in an operator's name. Never set from outside the process.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Known(pub Caller);
 
 #[derive(Clone, Deserialize)]
@@ -120,7 +119,7 @@ impl Subject {
     fn user(&self) -> Option<UserId> {
         match self {
             Self::Number(number) => UserId::new(*number),
-            Self::Text(text) => decimal(text).and_then(UserId::new),
+            Self::Text(text) => UserId::parse_text(text),
         }
     }
 }
@@ -189,8 +188,8 @@ fn public_key(path: &Path) -> Result<(DecodingKey, Algorithm), String> {
 
 fn named_in_header(headers: &HeaderMap) -> Result<Caller, Problem> {
     let Some(value) = headers.get("x-user-id") else { return Ok(Caller::Unnamed) };
-    let user = value.to_str().ok().and_then(decimal).and_then(UserId::new);
-    user.map(Caller::User).ok_or_else(|| Problem::invalid("X-User-Id", &Fault::Malformed))
+    let user = value.to_str().ok().and_then(UserId::parse_text);
+    user.map(Caller::User).ok_or_else(|| Problem::invalid("X-User-Id", &Fault::NotAUser))
 }
 
 fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
@@ -262,19 +261,19 @@ impl Verifier {
 
 impl Caller {
     /// Returns the user for whom a record is created: the caller, or the user that an admin names.
-    pub fn acting_for(self, named: Option<UserId>) -> Result<UserId, Problem> {
+    pub fn acting_for(&self, named: Option<UserId>) -> Result<UserId, Problem> {
         match (self, named) {
-            (Self::User(user), None) => Ok(user),
-            (Self::User(user), Some(named)) if user == named => Ok(user),
-            (Self::User(_), Some(_)) => Err(Problem::forbidden()),
-            (Self::Admin(_) | Self::Service(_) | Self::Unnamed, Some(named))
-            | (Self::Admin(Name::User(named)) | Self::Service(Name::User(named)), None) => Ok(named),
+            (Self::User(user), Some(named)) if *user != named => Err(Problem::forbidden()),
+            (_, Some(named)) => Ok(named),
+            (Self::User(user) | Self::Admin(Name::User(user)) | Self::Service(Name::User(user)), None) => {
+                Ok(user.clone())
+            }
             (Self::Admin(_) | Self::Service(_) | Self::Unnamed, None) => Err(missing_user()),
         }
     }
 
     /// Returns the actor whose permissions apply to a record that has an owner.
-    pub fn actor(self, named: Option<UserId>) -> Result<Actor, Problem> {
+    pub fn actor(&self, named: Option<UserId>) -> Result<Actor, Problem> {
         match self {
             Self::Admin(_) | Self::Service(_) => Ok(Actor::Admin),
             Self::User(_) | Self::Unnamed => self.acting_for(named).map(Actor::User),
@@ -282,7 +281,7 @@ impl Caller {
     }
 
     /// Returns the user whose records a list shows: a user's own, or those of the user that an admin names; `None` for all.
-    pub fn listing(self, named: Option<UserId>) -> Result<Option<UserId>, Problem> {
+    pub fn listing(&self, named: Option<UserId>) -> Result<Option<UserId>, Problem> {
         match self {
             Self::Admin(_) | Self::Service(_) | Self::Unnamed => Ok(named),
             Self::User(_) => self.acting_for(named).map(Some),
@@ -290,7 +289,7 @@ impl Caller {
     }
 
     /// Rejects callers without an admin's permissions. While auth is off, every caller has them.
-    pub fn must_be_admin(self, auth: &Auth) -> Result<(), Problem> {
+    pub fn must_be_admin(&self, auth: &Auth) -> Result<(), Problem> {
         if auth.is_off() || matches!(self, Self::Admin(_) | Self::Service(_)) {
             Ok(())
         } else {
@@ -299,27 +298,24 @@ impl Caller {
     }
 
     /// Whether the limits of a user apply: by the token's role or, without authentication, because the request names a user.
-    pub fn is_user(self, named: Option<UserId>) -> bool {
+    pub fn is_user(&self, named: Option<&UserId>) -> bool {
         matches!((self, named), (Self::User(_), _) | (Self::Unnamed, Some(_)))
     }
 
     /// Flow of the caller's commands in the engine's queue.
-    pub fn flow(self) -> FlowId {
+    pub fn flow(&self) -> FlowId {
         match self {
-            Self::User(user) => FlowId::User(user),
-            // An operator or a program is not the user of the same number.
-            Self::Admin(Name::User(user)) | Self::Service(Name::User(user)) => {
-                FlowId::Subject(u128::from(user.get()).to_be_bytes())
-            }
-            Self::Admin(Name::Other(hash)) | Self::Service(Name::Other(hash)) => FlowId::Subject(hash),
+            Self::User(user) => FlowId::User(user.clone()),
+            Self::Admin(Name::User(user)) | Self::Service(Name::User(user)) => FlowId::Operating(user.clone()),
+            Self::Admin(Name::Other(hash)) | Self::Service(Name::Other(hash)) => FlowId::Subject(*hash),
             Self::Admin(Name::Anonymous) | Self::Service(Name::Anonymous) | Self::Unnamed => FlowId::Operator,
         }
     }
 
     /// Key space of this caller's idempotency records.
-    pub fn key_space(self, named: Option<UserId>) -> String {
+    pub fn key_space(&self, named: Option<&UserId>) -> String {
         match (self, named) {
-            (Self::User(user), _) | (Self::Unnamed, Some(user)) => format!("user:{user}"),
+            (Self::User(user), _) | (Self::Unnamed, Some(user)) => format!("user:{}", user.key_part()),
             (Self::Admin(name), _) => format!("admin{name}"),
             (Self::Service(name), _) => format!("service{name}"),
             (Self::Unnamed, None) => "unnamed".into(),
@@ -336,7 +332,7 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
         match parts.extensions.get::<Known>() {
-            Some(Known(caller)) => Ok(*caller),
+            Some(Known(caller)) => Ok(caller.clone()),
             None => app.auth().caller(&parts.headers),
         }
     }

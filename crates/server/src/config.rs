@@ -18,17 +18,19 @@ use std::time::Duration;
 
 use holdfast_connect::TlsRoots;
 use holdfast_core::time::Span;
-use holdfast_core::{Limits, calendar, relay, shop, stay, tee, ticket, webhook};
+use holdfast_core::{Limits, calendar, hold, relay, shop, stay, tee, ticket, webhook};
 use holdfast_engine::EngineSettings;
+use holdfast_events::webhooks::WebhookSettings;
+use holdfast_events::webhooks::network::Network;
+use holdfast_events::webhooks::target::AllowedAddresses;
 use holdfast_waiting_room::token::SECRET_LEN_MIN;
 use holdfast_waiting_room::{Key, Keys, Timings};
 use serde::Deserialize;
 
+pub use spelling::parse_duration;
 use spelling::{Choice, address, choice, duration, durations, networks, number, refund_tiers, tls_roots};
-pub use spelling::{parse_duration, show_duration};
 
 use crate::problem::Language;
-use crate::webhooks::network::Network;
 
 /// The default settings, which are also the manual of settings.
 pub const DEFAULTS: &str = include_str!("../../../holdfast.toml");
@@ -46,6 +48,7 @@ pub struct Config {
     pub log: LogConfig,
     pub auth: AuthConfig,
     pub engine: EngineConfig,
+    pub claim: ClaimConfig,
     pub stay: StayConfig,
     pub shop: HoldConfig,
     pub ticket: HoldConfig,
@@ -193,6 +196,16 @@ pub struct EngineConfig {
     pub holds_per_user_max: u32,
     #[serde(deserialize_with = "number")]
     pub idempotency_bytes_max: usize,
+}
+
+/// Limits of holds of any kind.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimConfig {
+    #[serde(deserialize_with = "number")]
+    pub extensions_max: usize,
+    #[serde(deserialize_with = "duration")]
+    pub lifetime_max: Duration,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -348,6 +361,19 @@ pub struct WebhookConfig {
 }
 
 impl WebhookConfig {
+    /// Returns the settings of the webhook jobs, which may send to these addresses.
+    pub fn settings(&self, allowed: AllowedAddresses) -> WebhookSettings {
+        WebhookSettings {
+            connect_timeout: self.connect_timeout,
+            timeout: self.timeout,
+            concurrency_max: self.concurrency_max,
+            per_webhook_max: self.per_webhook_max,
+            poll: self.poll,
+            keep: self.keep,
+            allowed,
+        }
+    }
+
     pub fn limits(&self) -> webhook::Limits {
         webhook::Limits { retry_after: self.retry_after.iter().map(|wait| span(*wait)).collect() }
     }
@@ -391,6 +417,10 @@ impl Config {
             queue_max: self.engine.queue_max,
             limits: Limits {
                 holds_per_user_max: self.engine.holds_per_user_max,
+                hold: hold::Limits {
+                    extensions_max: self.claim.extensions_max as u8,
+                    lifetime_max: span(self.claim.lifetime_max),
+                },
                 relay: relay::Limits { retries_max: self.tee.outbox_retries_max as u32 },
                 stay: stay::Limits { hold_ttl: span(self.stay.hold_ttl) },
                 tee: tee::Limits {

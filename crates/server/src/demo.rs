@@ -18,14 +18,14 @@ use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft};
 use holdfast_core::tee::{TeeSlot, TeeSlotId};
 use holdfast_engine::store::{self, Store};
 use holdfast_engine::{Answer, Engine, EngineSettings, Refused};
+use holdfast_events::stream::Stream;
 
 use crate::app::App;
 use crate::calendar;
-use crate::stream::Stream;
 use crate::tee::bookings;
 
 /// Time within which services learn of each other's slots.
-const KNOWN_WITHIN: Duration = Duration::from_secs(5);
+const SLOTS_KNOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval at which that is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -47,12 +47,12 @@ pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<boo
     Ok(true)
 }
 
-/// Waits until the booking service knows the tee times, at most `KNOWN_WITHIN`; a client can then book them at once.
+/// Waits until the booking service knows the tee times, at most `SLOTS_KNOWN_TIMEOUT`; a client can then book them at once.
 pub async fn until_known(app: &App) -> Result<(), Refused> {
     let slots = app.store().list(List::of::<TeeSlot>(None, golf::SLOTS)).await?;
     let slots: Vec<TeeSlotId> = slots.into_iter().filter_map(|row| Some(row.read::<TeeSlot>()?.0)).collect();
     let began = Instant::now();
-    while began.elapsed() < KNOWN_WITHIN && !bookings::know(app, &slots).await.unwrap_or(false) {
+    while began.elapsed() < SLOTS_KNOWN_TIMEOUT && !bookings::are_slots_known(app, &slots).await.unwrap_or(false) {
         tokio::time::sleep(LOOK_EVERY).await;
     }
     Ok(())
@@ -106,7 +106,7 @@ async fn fill_shop(engine: &Engine) -> Result<(), Refused> {
         engine.run(create, None).await?;
     }
     for (name, amount) in [("손님 하나", 300_000), ("손님 둘", 50_000)] {
-        let account = engine.run(CreateUser { name: name.into(), currency: None }, None).await?;
+        let account = engine.run(CreateUser { id: None, name: name.into(), currency: None }, None).await?;
         let Answer::Fresh(account) = account else { return Err(Refused::Internal) };
         engine.run(AddBalance { user: account.id, amount }, None).await?;
     }

@@ -14,16 +14,16 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, Version
 use tower::Service;
 
 use crate::app::App;
-use crate::forward;
+use crate::forwarding;
 use crate::problem::Problem;
 use crate::roles::Role;
 
 const REQUEST_ID_CHARS_MAX: usize = 128;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Answers a request that came over HTTP.
-pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> Response {
-    answer(&app, request, async |request, id| {
+/// Handles a request that came over HTTP.
+pub async fn handle_http(app: App, router: axum::Router, request: Request<Body>) -> Response {
+    respond_with(&app, request, async |request, id| {
         if app.auth().is_off() && !is_direct_and_local(&request) {
             return Problem::forwarded().into_response();
         }
@@ -31,9 +31,9 @@ pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> R
             return Problem::not_found().into_response();
         }
         let is_safe = request.method().is_safe();
-        let response = match forward::needed(&app, request.uri()) {
+        let response = match forwarding::needed(&app, request.uri()) {
             // Boxed because its future is large and rare; the future of every request is moved several times.
-            Some(role) => Box::pin(forward::ask(&app, role, request, id)).await.into_response(),
+            Some(role) => Box::pin(forwarding::forward(&app, role, request, id)).await.into_response(),
             None => route(router, request).await,
         };
         // The answer of a request that may have changed state is never rejected.
@@ -42,17 +42,17 @@ pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> R
     .await
 }
 
-/// Answers a request on a connection beyond the maximum: only health checks and metrics are served.
-pub async fn handle_health(app: App, router: axum::Router, request: Request<Body>) -> Response {
+/// Handles a request on a connection beyond the maximum: only health checks and metrics are served.
+pub async fn handle_over_limit(app: App, router: axum::Router, request: Request<Body>) -> Response {
     if is_for_operators(request.uri()) {
-        return handle(app, router, request).await;
+        return handle_http(app, router, request).await;
     }
-    answer(&app, request, async |_, _| Problem::too_many_connections().into_response()).await
+    respond_with(&app, request, async |_, _| Problem::too_many_connections().into_response()).await
 }
 
-/// Answers a request of any origin with its handler, without admission checks.
-pub async fn respond(app: &App, router: axum::Router, request: Request<Body>) -> Response {
-    answer(app, request, async |request, _| route(router, request).await).await
+/// Handles a request that did not come over HTTP: from another process, or a test. Makes no admission checks.
+pub async fn handle_internal(app: &App, router: axum::Router, request: Request<Body>) -> Response {
+    respond_with(app, request, async |request, _| route(router, request).await).await
 }
 
 async fn route(mut router: axum::Router, request: Request<Body>) -> Response {
@@ -63,11 +63,11 @@ async fn route(mut router: axum::Router, request: Request<Body>) -> Response {
     }
 }
 
-/// Answers with the response of `act`; renders a problem in the caller's language.
-async fn answer(
+/// Runs a handler in the trace of the request. Adds the headers of every response, and renders a problem in the caller's language.
+async fn respond_with(
     app: &App,
     mut request: Request<Body>,
-    act: impl AsyncFnOnce(Request<Body>, &str) -> Response,
+    handler: impl AsyncFnOnce(Request<Body>, &str) -> Response,
 ) -> Response {
     let began = Instant::now();
     let request_id = request_id(app, request.headers());
@@ -80,7 +80,7 @@ async fn answer(
         // For handlers that log the request id.
         request.headers_mut().insert(REQUEST_ID, value);
     }
-    let mut response = trace::within(Some(trace), act(request, &request_id)).await;
+    let mut response = trace::within(Some(trace), handler(request, &request_id)).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>().or_else(|| unnamed_problem(&response)) {
         metrics::counter!("holdfast_http_errors_total", "code" => problem.code.as_str()).increment(1);
         let allow = response.headers_mut().remove(header::ALLOW);

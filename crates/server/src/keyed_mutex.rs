@@ -11,7 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::OwnedMutexGuard;
 
 /// Maximum time that a request waits for the lock of its key.
-const TURN_WITHIN: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Locks by key. A key is present while a request holds or awaits its lock.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl<K: Hash + Eq + Clone> KeyedMutex<K> {
         let place = self.taken().entry(key.clone()).or_default().clone();
         // Constructed before the wait, so that its `Drop` removes an unused key even if the wait fails or is cancelled.
         let mut turn = Turn { turns: self, key, guard: None };
-        let waited = tokio::time::timeout(TURN_WITHIN, place.lock_owned()).await;
+        let waited = tokio::time::timeout(LOCK_TIMEOUT, place.lock_owned()).await;
         turn.guard = Some(waited.map_err(|_| Refused::LockTimeout)?);
         Ok(turn)
     }

@@ -6,9 +6,10 @@
 //!   not.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
+use holdfast_api::ids::UserId;
 use serde::Deserialize;
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer as _, MapAccess, SeqAccess, Unexpected,
@@ -22,16 +23,17 @@ const USER_FIELD: &str = "userId";
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     missing: Cell<Option<&'static str>>,
-    user: Cell<NamedUser>,
+    user: RefCell<NamedUser>,
 }
 
 /// User that a body names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum NamedUser {
     #[default]
     Absent,
-    Number(u64),
-    /// Not a non-negative integer, or given twice.
+    /// Not validated.
+    Given(UserId),
+    /// Neither a non-negative integer nor a string, or given twice.
     Invalid,
 }
 
@@ -42,7 +44,7 @@ impl Notes {
     }
 
     pub(crate) fn user(&self) -> NamedUser {
-        self.user.get()
+        self.user.borrow().clone()
     }
 
     /// Converts the error of a type into that of the format, and keeps the name of a missing field.
@@ -178,7 +180,13 @@ impl<V> Objects<'_, V> {
     /// Keeps the value at the position of the user. A second value is invalid.
     fn note(&self, user: NamedUser) {
         if self.position == Position::User {
-            self.notes.user.set(user);
+            self.notes.user.replace(user);
+        }
+    }
+
+    fn note_text(&self, text: &str) {
+        if self.position == Position::User {
+            self.note(NamedUser::Given(text.into()));
         }
     }
 }
@@ -192,14 +200,28 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
 
     visit_plain! {
         visit_bool(bool) visit_i8(i8) visit_i16(i16) visit_i32(i32) visit_i64(i64) visit_i128(i128) visit_u8(u8) visit_u16(u16)
-        visit_u32(u32) visit_u128(u128) visit_f32(f32) visit_f64(f64) visit_char(char) visit_str(&str)
-        visit_borrowed_str(&'de str) visit_string(String) visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8])
+        visit_u32(u32) visit_u128(u128) visit_f32(f32) visit_f64(f64) visit_char(char) visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8])
         visit_byte_buf(Vec<u8>)
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<V::Value, E> {
-        self.note(NamedUser::Number(value));
+        self.note(NamedUser::Given(value.into()));
         self.inner.visit_u64(value)
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<V::Value, E> {
+        self.note_text(value);
+        self.inner.visit_str(value)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, value: &'de str) -> Result<V::Value, E> {
+        self.note_text(value);
+        self.inner.visit_borrowed_str(value)
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<V::Value, E> {
+        self.note_text(&value);
+        self.inner.visit_string(value)
     }
 
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
@@ -275,12 +297,12 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<'_, A> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Self::Error> {
         let is_user = self.position == Position::User;
-        let is_second = is_user && self.notes.user.get() != NamedUser::Absent;
+        let is_second = is_user && *self.notes.user.borrow() != NamedUser::Absent;
         let position = if is_user { Position::User } else { Position::Inner };
         let seed = Objects { inner: seed, notes: self.notes, position, is_struct: false };
         let value = self.inner.next_value_seed(seed).map_err(Noted::Inner);
         if is_second {
-            self.notes.user.set(NamedUser::Invalid);
+            self.notes.user.replace(NamedUser::Invalid);
         }
         if is_user {
             self.position = Position::Top;
@@ -413,14 +435,16 @@ mod tests {
         #[serde(rename_all = "camelCase")]
         struct Known {
             #[expect(dead_code, reason = "only deserialized")]
-            user_id: Option<u64>,
+            user_id: Option<UserId>,
         }
         #[derive(Deserialize)]
         struct Unknown {}
         for (json, user) in [
             ("{}", NamedUser::Absent),
-            (r#"{"userId": 7}"#, NamedUser::Number(7)),
-            (r#"{"a": [1], "user\u0049d": 7, "b": {"userId": 8}}"#, NamedUser::Number(7)),
+            (r#"{"userId": 7}"#, NamedUser::Given(7.into())),
+            (r#"{"a": [1], "user\u0049d": 7, "b": {"userId": 8}}"#, NamedUser::Given(7.into())),
+            (r#"{"userId": "auth0|5f"}"#, NamedUser::Given("auth0|5f".into())),
+            (r#"{"userId": "\u0037"}"#, NamedUser::Given("7".into())),
             (r#"{"userId": null}"#, NamedUser::Absent),
             (r#"{"a": {"userId": 8}}"#, NamedUser::Absent),
         ] {
@@ -428,7 +452,7 @@ mod tests {
                 assert_eq!(noted.user(), user, "{json}");
             }
         }
-        for value in ["-1", "1.5", "\"7\"", "true", "[7]", "{\"userId\": 7}", "7, \"userId\": 7"] {
+        for value in ["-1", "1.5", "true", "[7]", "{\"userId\": 7}", "7, \"userId\": 7"] {
             let json = format!("{{\"userId\": {value}}}");
             assert_eq!(noted::<Unknown>(&json).1.user(), NamedUser::Invalid, "{json}");
             assert!(noted::<Known>(&json).0.is_none(), "{json}");

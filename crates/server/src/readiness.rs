@@ -12,7 +12,7 @@ use crate::roles::Roles;
 /// Pause between the end of one probe of the store and the start of the next.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 /// Time within which the store must answer a probe.
-const PROBE_WITHIN: Duration = Duration::from_secs(2);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Outcome of the last probe.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Probed {
 impl Probed {
     /// Probes a store for the first time.
     pub async fn first(store: &dyn Store) -> Self {
-        let checked = tokio::time::timeout(PROBE_WITHIN, store.check()).await;
+        let checked = tokio::time::timeout(PROBE_TIMEOUT, store.check()).await;
         let probed = Self { store: Mutex::default() };
         probed.set(checked.map_or_else(|_| Some(no_answer()), fault));
         probed
@@ -92,7 +92,7 @@ pub async fn run(app: App) {
         }
         let probing = app.clone();
         let mut probe = tokio::spawn(async move { fault(probing.store().check().await) });
-        let probed = match tokio::time::timeout(PROBE_WITHIN, &mut probe).await {
+        let probed = match tokio::time::timeout(PROBE_TIMEOUT, &mut probe).await {
             Ok(probed) => probed,
             Err(_) => {
                 app.probed().set(Some(no_answer()));
@@ -111,5 +111,5 @@ fn fault<E: std::error::Error>(checked: Result<(), E>) -> Option<String> {
 }
 
 fn no_answer() -> String {
-    format!("the store did not answer within {PROBE_WITHIN:?}")
+    format!("the store did not answer within {PROBE_TIMEOUT:?}")
 }

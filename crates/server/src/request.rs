@@ -7,8 +7,10 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
+use holdfast_api::ids;
 use holdfast_api::list::Page;
 use holdfast_api::params::{ListParams, UserQuery};
+use holdfast_api::parse::parse_user;
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::{Fault, Timestamp};
@@ -33,7 +35,7 @@ pub const BODY_BYTES_MAX: usize = 8 << 20;
 /// Maximum number of bytes that are read and discarded of a body that is too large.
 const THROWN_AWAY_BYTES_MAX: usize = 64 << 20;
 /// Time within which a body must arrive. After that, the engine's own bounds apply.
-const BODY_WITHIN: Duration = Duration::from_millis(4_500);
+const BODY_TIMEOUT: Duration = Duration::from_millis(4_500);
 const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 
 /// A request that changes state: its body, and its idempotency key if it has one.
@@ -72,10 +74,10 @@ impl Mutation {
         if self.named.get().is_none() {
             self.json_or_default::<AnyObject>()?;
         }
-        let in_body = match self.named.get().copied().unwrap_or_default() {
-            NamedUser::Absent => None,
-            NamedUser::Number(number) => Some(number),
-            NamedUser::Invalid => return Err(Problem::invalid("userId", &Fault::WrongType)),
+        let in_body = match self.named.get() {
+            None | Some(NamedUser::Absent) => None,
+            Some(NamedUser::Given(user)) => Some(user),
+            Some(NamedUser::Invalid) => return Err(Problem::invalid("userId", &Fault::WrongType)),
         };
         self.params.user_or(in_body)
     }
@@ -86,9 +88,9 @@ impl Mutation {
     }
 
     /// Returns the id of the idempotency record and the fingerprint of the request, if it has a key.
-    pub fn receipt(&self, caller: Caller) -> Result<Option<(IdempotencyRecordId, [u8; 32])>, Problem> {
+    pub fn receipt(&self, caller: &Caller) -> Result<Option<(IdempotencyRecordId, [u8; 32])>, Problem> {
         let Some((key, fingerprint)) = self.key.clone() else { return Ok(None) };
-        let caller = caller.key_space(self.named_user()?);
+        let caller = caller.key_space(self.named_user()?.as_ref());
         Ok(Some((IdempotencyRecordId { caller, key }, fingerprint)))
     }
 }
@@ -124,10 +126,10 @@ pub async fn read_small(body: Body, bytes_max: usize, within: Duration) -> Resul
     }
 }
 
-/// Reads the whole body, at most for `BODY_WITHIN`.
+/// Reads the whole body, at most for `BODY_TIMEOUT`.
 pub async fn read_in_time(body: Body) -> Result<Bytes, Problem> {
     let is_too_large = body.size_hint().lower() > BODY_BYTES_MAX as u64;
-    let read = tokio::time::timeout(BODY_WITHIN, read_body(body)).await;
+    let read = tokio::time::timeout(BODY_TIMEOUT, read_body(body)).await;
     read.unwrap_or_else(|_| {
         Err(if is_too_large { Problem::payload_too_large(BODY_BYTES_MAX) } else { Problem::too_slow() })
     })
@@ -180,12 +182,13 @@ impl Params {
     }
 
     pub fn user(&self) -> Result<Option<UserId>, Problem> {
-        optional_id("userId", self.read::<UserQuery>()?.user_id.as_deref(), UserId::new)
+        let text = self.read::<UserQuery>()?.user_id;
+        Ok(text.map(|text| parse_user("userId", &text)).transpose()?)
     }
 
     /// Returns the user of the query, or of the body; they must agree.
-    pub fn user_or(&self, in_body: Option<u64>) -> Result<Option<UserId>, Problem> {
-        let in_body = in_body.map(|number| id("userId", number, UserId::new)).transpose()?;
+    pub fn user_or(&self, in_body: Option<&ids::UserId>) -> Result<Option<UserId>, Problem> {
+        let in_body = in_body.map(|user| user.user("userId")).transpose()?;
         match (self.user()?, in_body) {
             (Some(query), Some(body)) if query != body => Err(Problem::forbidden()),
             (query, body) => Ok(query.or(body)),

@@ -15,9 +15,9 @@ use crate::problem::Problem;
 use crate::shop::{cart, coupons, orders, products, reservations as order_reservations, users};
 use crate::stays::{holds, reservations, room_types};
 use crate::tee::{bookings, courses, outbox};
-use crate::tickets::{events, follow, holds as seat_holds, queue, reservations as seat_reservations, seats};
+use crate::tickets::{events, holds as seat_holds, queue, queue_stream, reservations as seat_reservations, seats};
 use crate::webhooks::{deliveries, subscriptions};
-use crate::{docs, ops, stream};
+use crate::{docs, event_stream, ops};
 
 /// Returns the routes of the API and their `OpenAPI` document.
 pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
@@ -62,7 +62,7 @@ pub fn router_with_pages(app: App, pages: impl FnOnce(App, Router) -> Router) ->
         .routes(routes!(generation::generate))
         .routes(routes!(generation::list))
         .routes(routes!(slots::list))
-        .routes(routes!(slots::ask))
+        .routes(routes!(slots::check_availability))
         .routes(routes!(slots::get_stats))
         .routes(routes!(blocks::block))
         .routes(routes!(blocks::unblock))
@@ -80,7 +80,7 @@ pub fn router_with_pages(app: App, pages: impl FnOnce(App, Router) -> Router) ->
         .routes(routes!(queue::pause))
         .routes(routes!(queue::resume))
         .routes(routes!(queue::stats))
-        .routes(routes!(follow::listen))
+        .routes(routes!(queue_stream::listen))
         .routes(routes!(seats::list))
         .routes(routes!(seats::hold))
         .routes(routes!(seats::best))
@@ -110,7 +110,7 @@ pub fn router_with_pages(app: App, pages: impl FnOnce(App, Router) -> Router) ->
         .routes(routes!(subscriptions::rotate))
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::retry))
-        .routes(routes!(stream::listen))
+        .routes(routes!(event_stream::listen))
         .routes(routes!(ops::healthz))
         .routes(routes!(ops::readyz))
         .routes(routes!(ops::metrics))

@@ -29,23 +29,23 @@ use crate::app::App;
 use crate::edge;
 
 /// Time that in-flight requests have to finish after the stop signal.
-const FINISH_WITHIN: Duration = Duration::from_secs(8);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(8);
 /// Time within which a connection must send the next request head; an idle connection is also closed after it.
-const HEAD_WITHIN: Duration = Duration::from_secs(75);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(75);
 /// Time from accepting a connection to the end of its first request head. Then it is closed, so that half-sent heads do not
 /// use up the maximum number of connections.
-const FIRST_HEAD_WITHIN: Duration = Duration::from_secs(10);
+const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of reserve connections served at a time. A further one replaces the oldest.
 const RESERVE_MAX: usize = 64;
 /// Bounds of the number of reserve connections accepted at a time, a quarter of the others; further ones are closed.
 const RESERVE_ACCEPTED_MIN: usize = 2 * RESERVE_MAX;
 const RESERVE_ACCEPTED_MAX: usize = 1_024;
 /// Maximum duration of a reserve connection.
-const RESERVE_WITHIN: Duration = Duration::from_secs(5);
+const RESERVE_CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which a connection is closed if its client reads nothing of an answer or stream.
-const TAKEN_WITHIN: Duration = Duration::from_secs(30);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Additional time for a worker thread to end after its connections. Shutdown does not wait for a stuck thread.
-const THREAD_ENDS_WITHIN: Duration = Duration::from_millis(300);
+const THREAD_STOP_TIMEOUT: Duration = Duration::from_millis(300);
 /// Pause after a failed accept.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
@@ -103,7 +103,7 @@ pub async fn serve(
     workers.push(reserve);
     drop(listener);
     app.stop();
-    let within = FINISH_WITHIN + THREAD_ENDS_WITHIN;
+    let within = SHUTDOWN_TIMEOUT + THREAD_STOP_TIMEOUT;
     let ended = join_all(workers.into_iter().map(|worker| worker.stop(within))).await;
     if ended.contains(&Ended::CutOff) {
         tracing::warn!("closing connections that were busy at the end of the shutdown timeout");
@@ -115,7 +115,7 @@ async fn accept(listener: &TcpListener) -> std::net::TcpStream {
     loop {
         let accepted = listener.accept().await.and_then(|(socket, _)| {
             socket.set_nodelay(true).ok();
-            bound_writes(&socket, TAKEN_WITHIN).ok();
+            bound_writes(&socket, WRITE_TIMEOUT).ok();
             socket.into_std()
         });
         match accepted {
@@ -186,7 +186,7 @@ impl Worker {
 /// Drives connections until the queue is closed and the last connection has ended.
 async fn drive(app: App, router: Router, mut arriving: mpsc::UnboundedReceiver<Arrival>) -> Ended {
     let mut http = hyper::server::conn::http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(64 << 10);
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(64 << 10);
     let connections = GracefulShutdown::new();
     while let Some(Arrival { socket, place }) = arriving.recv().await {
         let socket = match TcpStream::from_std(socket) {
@@ -201,12 +201,12 @@ async fn drive(app: App, router: Router, mut arriving: mpsc::UnboundedReceiver<A
         let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
             asked.store(true, Ordering::Relaxed);
             let (app, router) = (app.clone(), router.clone());
-            async move { Ok::<_, Infallible>(edge::handle(app, router, request.map(Body::new)).await) }
+            async move { Ok::<_, Infallible>(edge::handle_http(app, router, request.map(Body::new)).await) }
         });
         let connection = connections.watch(http.serve_connection(TokioIo::new(socket), service));
         tokio::spawn(async move {
             let mut connection = pin!(connection);
-            let ended = match tokio::time::timeout(FIRST_HEAD_WITHIN, &mut connection).await {
+            let ended = match tokio::time::timeout(FIRST_HEAD_TIMEOUT, &mut connection).await {
                 Ok(ended) => ended,
                 Err(_) if has_asked.load(Ordering::Relaxed) => connection.await,
                 Err(_) => {
@@ -220,7 +220,7 @@ async fn drive(app: App, router: Router, mut arriving: mpsc::UnboundedReceiver<A
             drop(place);
         });
     }
-    match tokio::time::timeout(FINISH_WITHIN, connections.shutdown()).await {
+    match tokio::time::timeout(SHUTDOWN_TIMEOUT, connections.shutdown()).await {
         Ok(()) => Ended::InTime,
         Err(_) => Ended::CutOff,
     }
@@ -242,11 +242,11 @@ async fn drive_reserve(app: App, router: Router, mut arriving: mpsc::UnboundedRe
         let (app, router) = (app.clone(), router.clone());
         let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
             let (app, router) = (app.clone(), router.clone());
-            async move { Ok::<_, Infallible>(edge::handle_health(app, router, request.map(Body::new)).await) }
+            async move { Ok::<_, Infallible>(edge::handle_over_limit(app, router, request.map(Body::new)).await) }
         });
         let connection = http.serve_connection(TokioIo::new(socket), service);
         served.push_back(tokio::spawn(async move {
-            tokio::time::timeout(RESERVE_WITHIN, connection).await.ok();
+            tokio::time::timeout(RESERVE_CONNECTION_TIMEOUT, connection).await.ok();
             drop(place);
         }));
     }

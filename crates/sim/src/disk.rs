@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use holdfast_core::audit::Audit;
-use holdfast_core::id::{ID_MAX, IdRange, UserId};
+use holdfast_core::id::{ID_MAX, IdRange};
 use holdfast_core::time::Span;
 use holdfast_core::{Command, Event, Limits, Timestamp, WorkingSet};
 use holdfast_engine::store::{Keep, OutboxRecord};
@@ -23,7 +23,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::Finding;
-use crate::source::Source;
+use crate::query::Source;
 use crate::stay::call::{Call, CallResult, PendingResult};
 
 /// Upper bound of the durable events of a history.
@@ -301,7 +301,7 @@ impl EventSink for NumberedEvents {
             Event::RoomSlotsBlocked { room, .. } => (SLOTS_BLOCKED, room.get()),
             other => panic!("{other:?} is not a durable event"),
         };
-        let owner = event.owner().map(UserId::get);
+        let owner = event.owner().cloned();
         OutboxEntry { event_type, owner, at, data: number.to_string(), trace: None, imported: false }
     }
 

@@ -8,23 +8,25 @@
 //! | --- | --- |
 //! | [`stay`], [`shop`], [`calendar`] | calls, workload, model and runner of each vertical |
 //! | [`plan`] | steps of a history |
-//! | [`answer`] | commands in a batch, and their replies |
+//! | [`submit`] | commands in a batch, and their replies |
 //! | [`disk`] | the store under test, which can crash at any step |
-//! | [`source`] | queries on committed rows |
+//! | [`query`] | queries on committed rows |
 //! | [`report`] | result of a history |
 //!
 //! The simulator never reads the machine's clock, and all random numbers come from the seed.
 
-pub mod answer;
 pub mod calendar;
 pub mod disk;
 pub mod plan;
+pub mod query;
 pub mod report;
 pub mod shop;
-pub mod source;
 pub mod stay;
+pub mod submit;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use holdfast_core::id::UserId;
 
 /// A violation, as one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,12 @@ impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// Returns one of the users of a history: integers and texts in turn.
+pub(crate) fn user(number: u64) -> UserId {
+    let text = if number.is_multiple_of(2) { format!("auth0|{number}:{{a}}%") } else { number.to_string() };
+    UserId::parse_text(&text).expect("both forms are users")
 }
 
 /// Runs a history; a failed assertion in core is a finding too.

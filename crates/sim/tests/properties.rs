@@ -1,19 +1,20 @@
 //! Properties of the pure core for any commands at any times. Commands are generated as data, so that a failing list
 //! shrinks to the relevant ones.
 
-use holdfast_core::hold::HoldState;
 use holdfast_core::id::UserId;
-use holdfast_core::stay::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold};
+use holdfast_core::stay::place::PlaceStayHold;
 use holdfast_core::stay::reservation::CancelStayReservation;
 use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDraft, SetNightsClosed};
-use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayDates, StayReservationId, StayReservationState};
+use holdfast_core::stay::{
+    CancelStayHold, ClientHoldKey, ConfirmStayHold, RoomTypeId, StayDates, StayReservationId, StayReservationState,
+};
 use holdfast_core::time::Span;
 use holdfast_core::{Actor, Context, Limits, Timestamp, stay};
 use holdfast_sim::stay::auditor::Auditor;
 use holdfast_sim::stay::call::{Call, Outcome, Reply, Request, hold_id};
-use holdfast_sim::stay::look::{Scope, View};
-use holdfast_sim::stay::model::Model;
+use holdfast_sim::stay::model::{Model, is_live, stay};
 use holdfast_sim::stay::pure::Pure;
+use holdfast_sim::stay::view::{Scope, View};
 use jiff::ToSpan;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
@@ -145,13 +146,13 @@ impl Session {
             }
             Action::Confirm(index) if holds > 0 => {
                 let (place, at) = &self.placed[index.index(holds)];
-                let (id, actor) = (hold_id(place, *at), Actor::User(place.user));
-                self.call(Request::Confirm(ConfirmStayHold { id, actor }));
+                let (id, actor) = (hold_id(place, *at), Actor::User(place.user.clone()));
+                self.call(Request::Confirm(ConfirmStayHold::new(id, actor)));
             }
             Action::Cancel(index) if holds > 0 => {
                 let (place, at) = &self.placed[index.index(holds)];
-                let (id, actor) = (hold_id(place, *at), Actor::User(place.user));
-                self.call(Request::Cancel(CancelStayHold { id, actor }));
+                let (id, actor) = (hold_id(place, *at), Actor::User(place.user.clone()));
+                self.call(Request::Cancel(CancelStayHold::new(id, actor)));
             }
             Action::CancelReservation(index) if reservations > 0 => {
                 let number = index.index(reservations) as u64 + 1;
@@ -222,7 +223,7 @@ proptest! {
                 for day in (0..8).map(day_after).filter(|day| *day >= today) {
                     let is_on = |of, dates: StayDates| of == *id && dates.check_in <= day && day < dates.check_out;
                     let held = view.holds.values().filter(|hold| {
-                        hold.state == HoldState::Held && session.now < hold.expires_at && is_on(hold.room_type, hold.dates)
+                        is_live(hold, session.now) && is_on(stay(hold).room_type, stay(hold).dates)
                     });
                     let reserved = view.reservations.values().filter(|reservation| {
                         reservation.state == StayReservationState::Confirmed
@@ -267,7 +268,7 @@ proptest! {
 
 /// Guards against actions that are all rejected, which would prove nothing.
 #[test]
-fn most_sessions_make_reservations() {
+fn most_histories_confirm_reservations() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();

@@ -43,23 +43,13 @@ CREATE INDEX idempotency_key_expires_at ON idempotency_key (expires_at);
 CREATE TABLE outbox (
     id         bigint CONSTRAINT outbox_pk PRIMARY KEY,
     event_type text NOT NULL,
-    user_id    bigint,
+    user_id    text COLLATE "C",
     created_at timestamptz NOT NULL,
     data       json,
     -- Trace of the request that caused the event, as a `traceparent`.
     trace      text,
     -- Imported from the booking service's database: published on the stream of this server and not relayed from here.
     imported   boolean NOT NULL
-);
-
--- Decision of a confirm attempt (two-phase commit): the reservation, or null for an abort. The first write decides; a
--- concurrent one waits for that commit and fails. Purged by the age of the hold.
-CREATE TABLE hold_decision (
-    hold_id        uuid NOT NULL,
-    attempt        integer NOT NULL,
-    reservation_id bigint,
-    decided_at     timestamptz NOT NULL,
-    CONSTRAINT hold_decision_pk PRIMARY KEY (hold_id, attempt)
 );
 
 -- The functions below abort a transaction whose statements, COMMIT included, are sent in one round trip, without the client in
@@ -136,6 +126,53 @@ BEGIN
     $body$, 'lock_' || name, arguments, arrays, columns, name, matches);
 END $make$;
 
+-- Holds.
+
+-- Outcomes of confirm attempts of servers that share the database. The first decides.
+CREATE TABLE hold_decision (
+    hold_id    uuid NOT NULL,
+    attempt    integer NOT NULL,
+    committed  boolean NOT NULL,
+    decided_at timestamptz NOT NULL,
+    CONSTRAINT hold_decision_pk PRIMARY KEY (hold_id, attempt)
+);
+CREATE INDEX hold_decision_by_age ON hold_decision (decided_at);
+
+-- One hold for all verticals: every hold of a server that owns the database, or the confirmed ones of servers that share it. Live
+-- holds are found by their end at start, and ended ones by the purge; a confirmed hold is kept as long as its records.
+CREATE TABLE hold (
+    id          uuid CONSTRAINT hold_pk PRIMARY KEY,
+    origin      text NOT NULL,
+    created_at  timestamptz NOT NULL,
+    currency    text NOT NULL,
+    user_id     text COLLATE "C" NOT NULL,
+    expires_at  timestamptz NOT NULL,
+    pay_by      timestamptz,
+    ends_at     timestamptz NOT NULL,
+    state       text NOT NULL,
+    replaced_by uuid,
+    revision    integer NOT NULL,
+    extensions  integer NOT NULL,
+    attempt     integer NOT NULL,
+    lines       bytea NOT NULL,
+    reference   text,
+    metadata    bytea,
+    version     bigint NOT NULL DEFAULT 0,
+    CONSTRAINT hold_state CHECK (state IN ('HELD', 'CONFIRMED', 'CANCELLED', 'REPLACED')),
+    CONSTRAINT hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
+);
+CREATE INDEX hold_by_end ON hold (ends_at) WHERE state <> 'CONFIRMED';
+
+-- Latest hold of a user on a cart.
+CREATE TABLE last_cart_hold (
+    user_id    text COLLATE "C" CONSTRAINT last_cart_hold_pk PRIMARY KEY,
+    hold_id    uuid NOT NULL,
+    kept_until timestamptz NOT NULL,
+    version    bigint NOT NULL DEFAULT 0
+);
+
+SELECT make_lock('hold', ARRAY['id']);
+
 -- Hotel nights.
 
 CREATE TABLE room_type (
@@ -162,35 +199,11 @@ CREATE TABLE room_type_stock (
     CONSTRAINT room_type_stock_not_oversold CHECK (reserved_count BETWEEN 0 AND total_quantity)
 );
 
--- Written by a server that owns the database; servers that share it keep holds in Redis. Ids begin with their time and sort by
--- bytes: new holds are appended, live ones lie together at the end, and old ones are purged from the front. No other index is
--- needed.
-CREATE TABLE stay_hold (
-    id             uuid CONSTRAINT stay_hold_pk PRIMARY KEY,
-    user_id        bigint NOT NULL,
-    room_type_id   bigint NOT NULL,
-    check_in       date NOT NULL,
-    check_out      date NOT NULL,
-    client_key     text NOT NULL,
-    price          bigint NOT NULL,
-    currency       text NOT NULL,
-    created_at     timestamptz NOT NULL,
-    expires_at     timestamptz NOT NULL,
-    state          text NOT NULL,
-    record_id      bigint,
-    replaced_by    uuid,
-    attempts       integer NOT NULL,
-    version        bigint NOT NULL DEFAULT 0,
-    CONSTRAINT stay_hold_state CHECK (state IN ('HELD', 'CONFIRMED', 'CANCELLED', 'REPLACED')),
-    CONSTRAINT stay_hold_confirmed CHECK ((state = 'CONFIRMED') = (record_id IS NOT NULL)),
-    CONSTRAINT stay_hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
-);
-
 CREATE TABLE stay_reservation (
     id           bigint CONSTRAINT stay_reservation_pk PRIMARY KEY,
     -- A hold is confirmed at most once. Also used to look up the record of a hold.
     hold_id      uuid NOT NULL CONSTRAINT stay_reservation_hold UNIQUE,
-    user_id      bigint NOT NULL,
+    user_id      text COLLATE "C" NOT NULL,
     room_type_id bigint NOT NULL CONSTRAINT stay_reservation_room_type REFERENCES room_type (id),
     check_in     date NOT NULL,
     check_out    date NOT NULL,
@@ -214,7 +227,7 @@ SELECT make_lock('stay_reservation', ARRAY['id']);
 -- reduces it, a reservation never does.
 
 CREATE TABLE users (
-    id       bigint CONSTRAINT users_pk PRIMARY KEY,
+    id       text COLLATE "C" CONSTRAINT users_pk PRIMARY KEY,
     name     text NOT NULL,
     currency text NOT NULL,
     balance  bigint NOT NULL,
@@ -256,7 +269,7 @@ CREATE TABLE inventory (
 );
 
 CREATE TABLE cart_item (
-    user_id           bigint NOT NULL CONSTRAINT cart_item_user REFERENCES users (id),
+    user_id           text COLLATE "C" NOT NULL CONSTRAINT cart_item_user REFERENCES users (id),
     product_option_id bigint NOT NULL CONSTRAINT cart_item_product_option REFERENCES product_option (id),
     quantity          integer NOT NULL CONSTRAINT cart_item_quantity CHECK (quantity > 0),
     version           bigint NOT NULL DEFAULT 0,
@@ -267,7 +280,7 @@ CREATE TABLE orders (
     id              bigint CONSTRAINT orders_pk PRIMARY KEY,
     -- A reservation is paid at most once. Also used to look up the order of a reservation.
     hold_id         uuid NOT NULL CONSTRAINT orders_hold UNIQUE,
-    user_id         bigint NOT NULL CONSTRAINT orders_user REFERENCES users (id),
+    user_id         text COLLATE "C" NOT NULL CONSTRAINT orders_user REFERENCES users (id),
     total_amount    bigint NOT NULL,
     discount_amount bigint NOT NULL,
     paid_amount     bigint NOT NULL,
@@ -311,42 +324,10 @@ CREATE TABLE coupon (
 
 CREATE TABLE user_coupon (
     coupon_code      text NOT NULL CONSTRAINT user_coupon_coupon REFERENCES coupon (code),
-    user_id          bigint NOT NULL CONSTRAINT user_coupon_user REFERENCES users (id),
+    user_id          text COLLATE "C" NOT NULL CONSTRAINT user_coupon_user REFERENCES users (id),
     used_by_order_id bigint,
     version          bigint NOT NULL DEFAULT 0,
     CONSTRAINT user_coupon_pk PRIMARY KEY (coupon_code, user_id)
-);
-
--- Reservations: a hold with a row of inventory_reservation per line. Written by a server that owns the database; servers that
--- share it keep them in Redis. Held quantities are counted in memory from live holds, so no index by option, user or time is
--- needed, and a long history costs nothing.
-CREATE TABLE order_hold (
-    id           uuid CONSTRAINT order_hold_pk PRIMARY KEY,
-    user_id      bigint NOT NULL,
-    created_at   timestamptz NOT NULL,
-    expires_at   timestamptz NOT NULL,
-    currency     text NOT NULL,
-    total_amount bigint NOT NULL,
-    state        text NOT NULL,
-    record_id    bigint,
-    replaced_by  uuid,
-    attempts     integer NOT NULL,
-    version      bigint NOT NULL DEFAULT 0,
-    CONSTRAINT order_hold_state CHECK (state IN ('HELD', 'CONFIRMED', 'CANCELLED', 'REPLACED')),
-    CONSTRAINT order_hold_confirmed CHECK ((state = 'CONFIRMED') = (record_id IS NOT NULL)),
-    CONSTRAINT order_hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
-);
-
-CREATE TABLE inventory_reservation (
-    hold_id           uuid NOT NULL CONSTRAINT inventory_reservation_hold REFERENCES order_hold (id) ON DELETE CASCADE,
-    line_no           integer NOT NULL,
-    id                bigint NOT NULL,
-    product_option_id bigint NOT NULL,
-    product_name      text NOT NULL,
-    option_code       text NOT NULL,
-    quantity          integer NOT NULL CONSTRAINT inventory_reservation_quantity CHECK (quantity > 0),
-    unit_price        bigint NOT NULL,
-    CONSTRAINT inventory_reservation_pk PRIMARY KEY (hold_id, line_no)
 );
 
 SELECT make_lock('users', ARRAY['id']);
@@ -409,7 +390,7 @@ CREATE TABLE room_reservation (
     -- A lock is confirmed at most once. Also used to look up the record of a lock.
     hold_id      uuid NOT NULL CONSTRAINT room_reservation_hold UNIQUE,
     room_id      bigint NOT NULL CONSTRAINT room_reservation_room REFERENCES room (id),
-    user_id      bigint NOT NULL,
+    user_id      text COLLATE "C" NOT NULL,
     total_price  bigint NOT NULL,
     currency     text NOT NULL,
     first_date   date NOT NULL,
@@ -526,37 +507,6 @@ CREATE TABLE slot_generation_log (
     CONSTRAINT slot_generation_log_pk PRIMARY KEY (room_id, id)
 );
 
--- Locks, with a row of room_lock_slot per slot. Written by a server that owns the database; servers that share it keep them in
--- Redis. Locked slots are known in memory from live locks.
-CREATE TABLE room_lock (
-    id          uuid CONSTRAINT room_lock_pk PRIMARY KEY,
-    user_id     bigint NOT NULL,
-    created_at  timestamptz NOT NULL,
-    expires_at  timestamptz NOT NULL,
-    room_id     bigint NOT NULL,
-    total_price bigint NOT NULL,
-    currency    text NOT NULL,
-    purpose     text NOT NULL,
-    state       text NOT NULL,
-    record_id   bigint,
-    replaced_by uuid,
-    attempts    integer NOT NULL,
-    version     bigint NOT NULL DEFAULT 0,
-    CONSTRAINT room_lock_state CHECK (state IN ('HELD', 'CONFIRMED', 'CANCELLED', 'REPLACED')),
-    CONSTRAINT room_lock_confirmed CHECK ((state = 'CONFIRMED') = (record_id IS NOT NULL)),
-    CONSTRAINT room_lock_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
-);
-
-CREATE TABLE room_lock_slot (
-    lock_id   uuid NOT NULL CONSTRAINT room_lock_slot_lock REFERENCES room_lock (id) ON DELETE CASCADE,
-    line_no   integer NOT NULL,
-    slot_date date NOT NULL,
-    slot_time integer NOT NULL,
-    minutes   integer NOT NULL,
-    price     bigint NOT NULL,
-    CONSTRAINT room_lock_slot_pk PRIMARY KEY (lock_id, line_no)
-);
-
 SELECT make_lock('room', ARRAY['id']);
 SELECT make_lock('operating_hours', ARRAY['room_id']);
 SELECT make_lock('holiday', ARRAY['country', 'holiday_date']);
@@ -611,7 +561,7 @@ CREATE TABLE seat_reservation (
     -- A hold is confirmed at most once. Also used to look up the record of a hold.
     hold_id      uuid NOT NULL CONSTRAINT seat_reservation_hold UNIQUE,
     event_id     bigint NOT NULL CONSTRAINT seat_reservation_event REFERENCES ticket_event (id),
-    user_id      bigint NOT NULL,
+    user_id      text COLLATE "C" NOT NULL,
     total_price  bigint NOT NULL CONSTRAINT seat_reservation_total_price CHECK (total_price >= 0),
     currency     text NOT NULL,
     reserved_at  timestamptz NOT NULL,
@@ -643,40 +593,10 @@ CREATE TABLE sold_seat (
 
 CREATE TABLE event_buyer (
     event_id       bigint NOT NULL CONSTRAINT event_buyer_event REFERENCES ticket_event (id),
-    user_id        bigint NOT NULL,
+    user_id        text COLLATE "C" NOT NULL,
     reserved_count integer NOT NULL CONSTRAINT event_buyer_reserved_count CHECK (reserved_count > 0),
     version        bigint NOT NULL DEFAULT 0,
     CONSTRAINT event_buyer_pk PRIMARY KEY (event_id, user_id)
-);
-
--- Written by a server that owns the database; servers that share it keep holds in Redis. Held seats are known in memory from
--- live holds.
-CREATE TABLE seat_hold (
-    id          uuid CONSTRAINT seat_hold_pk PRIMARY KEY,
-    user_id     bigint NOT NULL,
-    created_at  timestamptz NOT NULL,
-    expires_at  timestamptz NOT NULL,
-    event_id    bigint NOT NULL,
-    total_price bigint NOT NULL,
-    currency    text NOT NULL,
-    state       text NOT NULL,
-    record_id   bigint,
-    replaced_by uuid,
-    attempts    integer NOT NULL,
-    version     bigint NOT NULL DEFAULT 0,
-    CONSTRAINT seat_hold_state CHECK (state IN ('HELD', 'CONFIRMED', 'CANCELLED', 'REPLACED')),
-    CONSTRAINT seat_hold_confirmed CHECK ((state = 'CONFIRMED') = (record_id IS NOT NULL)),
-    CONSTRAINT seat_hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
-);
-
-CREATE TABLE seat_hold_seat (
-    hold_id uuid NOT NULL CONSTRAINT seat_hold_seat_hold REFERENCES seat_hold (id) ON DELETE CASCADE,
-    line_no integer NOT NULL,
-    seat_id bigint NOT NULL,
-    label   text NOT NULL,
-    section text,
-    price   bigint NOT NULL,
-    CONSTRAINT seat_hold_seat_pk PRIMARY KEY (hold_id, line_no)
 );
 
 -- Signing secrets of servers that share the database, generated by the first of them.
@@ -772,7 +692,7 @@ CREATE TABLE processed_slot_reservations (
 
 CREATE TABLE bookings (
     id             bigint CONSTRAINT bookings_pk PRIMARY KEY,
-    user_id        bigint NOT NULL,
+    user_id        text COLLATE "C" NOT NULL,
     slot_id        bigint NOT NULL,
     players        integer NOT NULL CONSTRAINT bookings_players CHECK (players > 0),
     unit_price     bigint NOT NULL,
@@ -802,7 +722,7 @@ CREATE INDEX bookings_by_user ON bookings (user_id, id);
 CREATE INDEX bookings_pending ON bookings (id) WHERE status = 'PENDING';
 
 CREATE TABLE booking_idempotency_key (
-    user_id    bigint NOT NULL,
+    user_id    text COLLATE "C" NOT NULL,
     key        text NOT NULL,
     booking_id bigint NOT NULL CONSTRAINT booking_idempotency_key_booking REFERENCES bookings (id),
     slot_id    bigint NOT NULL,
@@ -849,7 +769,7 @@ CREATE TABLE open_booking (
 CREATE TABLE notification (
     id         bigint CONSTRAINT notification_pk PRIMARY KEY,
     booking_id bigint NOT NULL,
-    user_id    bigint NOT NULL,
+    user_id    text COLLATE "C" NOT NULL,
     kind       text NOT NULL,
     created_at timestamptz NOT NULL,
     version    bigint NOT NULL DEFAULT 0

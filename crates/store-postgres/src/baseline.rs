@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use holdfast_core::schema::spec::LINE_NO;
-use holdfast_core::schema::{Column, Type, visit};
+use holdfast_core::schema::{Column, Type, registry};
 use holdfast_testkit::postgres;
 use tokio_postgres::{Client, NoTls};
 
@@ -71,7 +71,7 @@ async fn baseline_has_declared_tables() {
     let client = client_of_new_store(database.url()).await;
     let version = Column { name: "version", kind: Type::Big, is_nullable: false };
     let mut tables: BTreeSet<String> = OWN.iter().map(|table| (*table).to_owned()).collect();
-    for spec in visit::stored() {
+    for spec in registry::stored() {
         let (columns, key) = found(&client, spec.table).await;
         assert_eq!(columns, declared(spec.columns().chain([version])), "columns of {}", spec.table);
         assert_eq!(key, spec.key.iter().map(|column| column.name).collect::<Vec<_>>(), "key of {}", spec.table);
@@ -96,7 +96,7 @@ async fn baseline_has_declared_tables() {
 async fn referenced_tables_are_declared_first() {
     let database = postgres().database();
     let client = client_of_new_store(database.url()).await;
-    let order: Vec<&str> = visit::stored().map(|spec| spec.table).collect();
+    let order: Vec<&str> = registry::stored().map(|spec| spec.table).collect();
     let position = |table: &str| order.iter().position(|known| *known == table);
     let keys = "SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint
         WHERE contype = 'f' AND connamespace = $1::text::regnamespace";

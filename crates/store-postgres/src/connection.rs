@@ -20,9 +20,9 @@ use tokio_postgres::{Client, Config, SimpleQueryMessage, Statement};
 use crate::error::sentence;
 
 /// A reachable database accepts a connection in milliseconds; an unreachable one must not keep callers waiting.
-const CONNECT_WITHIN: Duration = Duration::from_secs(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// While the store is being opened no caller waits, and a busy database may take longer.
-const OPEN_WITHIN: Duration = Duration::from_secs(10);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Delay after a failed attempt: without it, each queued caller would wait for an attempt of its own.
 const CONNECT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// A dead idle connection is detected after these keepalives, 8 s in all. A connection with unacknowledged data is
@@ -54,7 +54,7 @@ const BY_KEY: &[(&str, &str)] = &[
     ("enable_mergejoin", "off"),
     // JIT compilation takes longer than any of these statements.
     ("jit", "off"),
-    // A commit as a whole times out after `COMMIT_WITHIN`; a single statement must stay well below.
+    // A commit as a whole times out after `COMMIT_TIMEOUT`; a single statement must stay well below.
     ("statement_timeout", "2000"),
     // Shorter than the statement timeout, so that a wait for another server ends as a conflict.
     ("lock_timeout", "1000"),
@@ -157,7 +157,7 @@ impl ConnectionFactory {
 
     /// Returns the timeout of an attempt.
     pub(crate) fn connects_within(&self) -> Duration {
-        if self.is_open.load(Ordering::Relaxed) { CONNECT_WITHIN } else { OPEN_WITHIN }
+        if self.is_open.load(Ordering::Relaxed) { CONNECT_TIMEOUT } else { OPEN_TIMEOUT }
     }
 
     /// Round trips of batches and reads by key.

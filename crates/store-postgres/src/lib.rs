@@ -33,4 +33,4 @@ pub mod tier;
 
 pub use open::{OpenError, PostgresOptions};
 pub use store::PostgresStore;
-pub use tier::{Decision, Drawn, DurableSession, DurableTier, ReadSet};
+pub use tier::{Drawn, DurableSession, DurableTier, ReadSet};

@@ -28,7 +28,7 @@ const SERVER_LOCK: i32 = 1;
 const MIGRATION_LOCK: i32 = 2;
 
 /// Time a new server waits for one that is about to stop.
-const LOCK_WITHIN: Duration = Duration::from_secs(1);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 const LOCK_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 #[derive(Debug, thiserror::Error)]
@@ -188,7 +188,7 @@ pub(crate) async fn join(connection: &Connection) -> Result<(), OpenError> {
     lock(connection, Tenancy::Shared, None).await?;
     let mut transaction = Transaction::begin(connection);
     transaction.pipeline().send(COUNT_CONNECTION, Vec::new());
-    transaction.commit(LOCK_WITHIN).await.map_err(StoreError::from)?;
+    transaction.commit(LOCK_TIMEOUT).await.map_err(StoreError::from)?;
     Ok(())
 }
 
@@ -206,7 +206,7 @@ pub(crate) async fn lock(
     }
     let (sql, began) = (if tenancy == Tenancy::Alone { LOCK_ALONE } else { LOCK_SHARED }, Instant::now());
     while !client.query_one(sql, &[&LOCK_CLASS, &SERVER_LOCK]).await.map_err(failed)?.get::<_, bool>(0) {
-        if began.elapsed() > LOCK_WITHIN {
+        if began.elapsed() > LOCK_TIMEOUT {
             let modes = client.query(LOCK_MODES, &[&LOCK_CLASS, &SERVER_LOCK]).await.map_err(failed)?;
             let is_shared = modes.iter().any(|row| row.get::<_, &str>(0) == "ShareLock");
             return Err(match (tenancy, is_shared) {

@@ -33,8 +33,6 @@ async fn fill(client: &Client) {
              INSERT INTO room_type_stock SELECT n, '2030-01-01', 10, 0, false FROM generate_series(1, {ROWS}) n;
              INSERT INTO stay_reservation SELECT n, gen_random_uuid(), n % 1000, 1 + n % 50, '2030-01-01', '2030-01-02',
                  1, 'KRW', now(), CASE WHEN n % 100 = 0 THEN now() END FROM generate_series(1, {ROWS}) n;
-             INSERT INTO stay_hold SELECT gen_random_uuid(), 1, 1, '2030-01-01', '2030-01-02', 'k', 1, 'KRW', now(),
-                 now(), 'HELD', NULL, NULL, 0 FROM generate_series(1, {ROWS}) n;
              INSERT INTO room SELECT n, 'room', 'UTC', 'KR', 'KRW', 60, 1, '', 0, true, NULL, NULL
                  FROM generate_series(1, {ROWS}) n;
              INSERT INTO operating_hours SELECT n, '', '', NULL, NULL, NULL, false FROM generate_series(1, {ROWS}) n;
@@ -47,8 +45,6 @@ async fn fill(client: &Client) {
                  false FROM generate_series(1, {ROWS}) n;
              INSERT INTO slot_generation_log SELECT n, n, '2030-01-01', 1, '2030-01-01', now()
                  FROM generate_series(1, {ROWS}) n;
-             INSERT INTO room_lock SELECT gen_random_uuid(), 1, now(), now(), 1, 1, 'KRW', 'RESERVE', 'HELD', NULL, NULL, 0
-                 FROM generate_series(1, {ROWS}) n;
              INSERT INTO ticket_event SELECT n, 'KRW', 1, 'concert', NULL, NULL, 800, true, 10, false, 1
                  FROM generate_series(1, {ROWS}) n;
              INSERT INTO seat_plan SELECT n, 1 FROM generate_series(1, {ROWS}) n;
@@ -60,11 +56,8 @@ async fn fill(client: &Client) {
                  FROM generate_series(1, {ROWS}) n;
              INSERT INTO sold_seat SELECT n::bigint * 1000000 + 1, n FROM generate_series(1, {ROWS}) n;
              INSERT INTO event_buyer SELECT n, 1, 1 FROM generate_series(1, {ROWS}) n;
-             INSERT INTO seat_hold SELECT gen_random_uuid(), 1, now(), now(), 1, 1, 'KRW', 'HELD', NULL, NULL, 0
-                 FROM generate_series(1, {ROWS}) n;
-             INSERT INTO seat_hold_seat SELECT id, 0, 1000001, 'A1', NULL, 1 FROM seat_hold;
              INSERT INTO idempotency_key SELECT 'c', n::text, '', '', now() FROM generate_series(1, {ROWS}) n;
-             INSERT INTO hold_decision SELECT gen_random_uuid(), 1, NULL, now() FROM generate_series(1, {ROWS}) n;
+             INSERT INTO hold_decision SELECT gen_random_uuid(), 1, true, now() FROM generate_series(1, {ROWS}) n;
              INSERT INTO outbox SELECT n, 't', NULL, now(), NULL, NULL, false FROM generate_series(1, {ROWS}) n;
              COMMIT"
         ))
@@ -152,7 +145,7 @@ async fn lists_use_their_indexes() {
             let (sql, _) = records::list_sql(&list);
             // Parameters in order: the user or room type if there is one, the key, the rest.
             let (by, after) = if user || room_type { ("$1", "$2") } else { ("$9", "$1") };
-            let sql = sql.replace(by, "7").replace(after, "5000").replace("$3", "7");
+            let sql = sql.replace(by, "'7'").replace(after, "5000").replace("$3", "'7'");
             let lines = client.query(&format!("EXPLAIN {sql}"), &[]).await.unwrap();
             let plan = lines.iter().map(|line| line.get::<_, String>(0)).collect::<Vec<_>>().join("\n");
             assert!(plan.contains(index), "analysed: {analysed}, {sql}\n{plan}");

@@ -10,7 +10,7 @@ use crate::connection::{Connection, ConnectionFactory, Purpose};
 use crate::open::{self, OpenError};
 
 /// Maximum wait for a free connection, beside the time to create one.
-const FREE_WITHIN: Duration = Duration::from_secs(1);
+const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Connection factory of a pool.
 pub(crate) struct Manager {
@@ -50,7 +50,7 @@ impl Pool {
 
     pub(crate) async fn get(&self) -> Result<Object<Manager>, OpenError> {
         let connector = &self.0.manager().connector;
-        let limit = FREE_WITHIN + connector.connects_within();
+        let limit = CHECKOUT_TIMEOUT + connector.connects_within();
         match tokio::time::timeout(limit, self.0.get()).await {
             Ok(Ok(connection)) => Ok(connection),
             Ok(Err(PoolError::Backend(error))) => Err(error),

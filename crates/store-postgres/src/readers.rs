@@ -6,25 +6,24 @@ use std::time::Duration;
 use deadpool::managed::Object;
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_LIFETIME_MAX};
-use holdfast_core::id::HoldId;
+use holdfast_core::hold::ENDED_HOLD_KEPT;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::time::Span;
 use holdfast_engine::StoreError;
-use holdfast_engine::store::{Keep, LIST_WITHIN, OutboxRecord, PURGE_ROWS_MAX};
+use holdfast_engine::store::{Keep, LIST_TIMEOUT, OutboxRecord, PURGE_ROWS_MAX};
 
 use crate::codec::{Col, get};
 use crate::connection::{ConnectionFactory, Purpose};
 use crate::error::{explain, sentence};
 use crate::pipeline::{self, Pipeline, Transaction};
 use crate::pool::{Manager, Pool, within};
-use crate::records::{self, Of};
+use crate::records;
 use crate::shared::{self, Head, Purging};
 
 /// Timeout of a read by key.
-pub(crate) const READ_WITHIN: Duration = Duration::from_secs(2);
+pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(2);
 /// Timeout of a garbage-collection step.
-const PURGE_WITHIN: Duration = Duration::from_secs(4);
+const PURGE_TIMEOUT: Duration = Duration::from_secs(4);
 /// Maximum number of connections for lists and audits.
 const LISTS_MAX: usize = 4;
 /// Maximum number of connections for the outbox, so that lists never delay the publishing of events.
@@ -60,19 +59,19 @@ impl Readers {
     }
 
     pub(crate) async fn list(&self, list: &List) -> Result<Vec<Listed>, StoreError> {
-        within(&self.lists, LIST_WITHIN, async |lists| records::list(lists.client(), list).await).await
+        within(&self.lists, LIST_TIMEOUT, async |lists| records::list(lists.client(), list).await).await
     }
 
     pub(crate) async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
-        within(&self.outbox, LIST_WITHIN, async |reader| shared::outbox_after(reader, id, limit).await).await
+        within(&self.outbox, LIST_TIMEOUT, async |reader| shared::outbox_after(reader, id, limit).await).await
     }
 
     pub(crate) async fn outbox_before(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
-        within(&self.outbox, LIST_WITHIN, async |reader| shared::outbox_before(reader, id, limit).await).await
+        within(&self.outbox, LIST_TIMEOUT, async |reader| shared::outbox_before(reader, id, limit).await).await
     }
 
     pub(crate) async fn outbox_last(&self) -> Result<u64, StoreError> {
-        within(&self.by_key, READ_WITHIN, async |connection| {
+        within(&self.by_key, READ_TIMEOUT, async |connection| {
             let mut pipeline = Pipeline::new(connection);
             let last = shared::ask_outbox_last(&mut pipeline);
             let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
@@ -83,7 +82,7 @@ impl Readers {
     }
 
     pub(crate) async fn installation(&self) -> Result<String, StoreError> {
-        within(&self.by_key, READ_WITHIN, async |connection| {
+        within(&self.by_key, READ_TIMEOUT, async |connection| {
             let mut pipeline = Pipeline::new(connection);
             let installation = pipeline.send(shared::INSTALLATION, Vec::new());
             let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
@@ -93,7 +92,7 @@ impl Readers {
     }
 
     pub(crate) async fn is_new(&self) -> Result<bool, StoreError> {
-        within(&self.by_key, READ_WITHIN, async |connection| {
+        within(&self.by_key, READ_TIMEOUT, async |connection| {
             let mut pipeline = Pipeline::new(connection);
             let is_new = pipeline.send(shared::IS_NEW, Vec::new());
             let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
@@ -103,7 +102,7 @@ impl Readers {
     }
 
     pub(crate) async fn head(&self) -> Result<Head, StoreError> {
-        within(&self.by_key, READ_WITHIN, async |connection| {
+        within(&self.by_key, READ_TIMEOUT, async |connection| {
             let mut pipeline = Pipeline::new(connection);
             let head = pipeline.send(shared::HEAD, Vec::new());
             let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
@@ -114,7 +113,7 @@ impl Readers {
 
     /// Whether the database takes writes. The probe leaves no row behind.
     pub(crate) async fn probe_write(&self) -> Result<(), StoreError> {
-        within(&self.by_key, READ_WITHIN, async |connection| {
+        within(&self.by_key, READ_TIMEOUT, async |connection| {
             let mut pipeline = Pipeline::new(connection);
             for statement in [pipeline::BEGIN, shared::PROBE_WRITE, pipeline::ROLLBACK] {
                 pipeline.send(statement, Vec::new());
@@ -127,21 +126,20 @@ impl Readers {
 
     /// Deletes expired rows. Caches may still contain deleted rows, and no result depends on their absence.
     pub(crate) async fn purge(&self, now: Timestamp, keep: Keep) -> Result<bool, StoreError> {
-        let created_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_LIFETIME_MAX);
         let tidying = Purging {
             now,
             outbox_before: now - keep.outbox,
-            decisions_on_holds_before: HoldId::earliest_at(now - DECISIONS_KEPT - HOLD_LIFETIME_MAX),
+            holds_ended_before: now - ENDED_HOLD_KEPT,
+            decided_before: now - DECISIONS_KEPT,
             limit: PURGE_ROWS_MAX,
         };
         let dropped = self.drop_cleared_month().await?;
-        within(&self.by_key, PURGE_WITHIN, async |connection| {
+        within(&self.by_key, PURGE_TIMEOUT, async |connection| {
             let mut transaction = Transaction::begin(connection);
-            let mut tickets = records::purge_holds(transaction.pipeline(), created_before, PURGE_ROWS_MAX);
             let kept = |retention| now - keep.span(retention);
-            tickets.extend(records::purge(transaction.pipeline(), kept, PURGE_ROWS_MAX));
+            let mut tickets = records::purge(transaction.pipeline(), kept, PURGE_ROWS_MAX);
             tickets.extend(shared::purge(transaction.pipeline(), tidying));
-            let mut answers = transaction.commit(PURGE_WITHIN).await?;
+            let mut answers = transaction.commit(PURGE_TIMEOUT).await?;
             Ok(tickets.into_iter().any(|ticket| answers.take(ticket).len() >= PURGE_ROWS_MAX))
         })
         .await
@@ -150,10 +148,10 @@ impl Readers {
 
     /// Drops an empty partition of slots, if there is one. A conflict postpones it.
     async fn drop_cleared_month(&self) -> Result<bool, StoreError> {
-        let dropped = within(&self.by_key, PURGE_WITHIN, async |connection| {
+        let dropped = within(&self.by_key, PURGE_TIMEOUT, async |connection| {
             let mut transaction = Transaction::begin(connection);
             let dropped = transaction.pipeline().send(records::DROP_CLEARED_MONTH, Vec::new());
-            let answers = transaction.commit(PURGE_WITHIN).await?;
+            let answers = transaction.commit(PURGE_TIMEOUT).await?;
             get(answers.one(dropped), 0)
         });
         match dropped.await {
@@ -163,12 +161,12 @@ impl Readers {
     }
 
     /// Audits a snapshot of all records; not bounded in time.
-    pub(crate) async fn audit(&self, audit: &mut Audit, of: Of) -> Result<(), StoreError> {
+    pub(crate) async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
         // Taken out of the pool: if this future is dropped, the connection is inside a transaction.
         let connection = Object::take(self.lists.get().await?);
         let client = connection.client();
         let begin = format!("{}; SET LOCAL statement_timeout = 0", pipeline::BEGIN_SNAPSHOT);
         client.batch_execute(&begin).await.map_err(|error| explain(&error))?;
-        records::audit(client, audit, of).await
+        records::audit(client, audit).await
     }
 }

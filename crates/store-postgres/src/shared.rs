@@ -1,7 +1,7 @@
 //! SQL of tables that all verticals share: sequences, idempotency keys, outbox, commit counter.
 
 use holdfast_core::Timestamp;
-use holdfast_core::id::{HoldId, ID_MAX, IdRange, Sequence};
+use holdfast_core::id::{ID_MAX, IdRange, Sequence, UserId};
 use holdfast_core::idempotency::{IDEMPOTENCY_TTL, IdempotencyRecord, IdempotencyRecordId};
 use holdfast_core::schema::sequence;
 use holdfast_core::working_set::Tables;
@@ -14,6 +14,7 @@ use crate::codec::{Col, get};
 use crate::connection::Connection;
 use crate::error::explain;
 use crate::pipeline::{Pipeline, QueryResults, Ticket, column, params};
+use crate::records;
 
 /// Number of commits, time of the last one, current time.
 pub(crate) const HEAD: &str = "SELECT count, last_at, clock_timestamp() FROM commits WHERE only_row";
@@ -45,7 +46,7 @@ const APPEND_OUTBOX: &str = "WITH drawn AS (
     appended AS (
         INSERT INTO outbox
         SELECT first + position - 1, event_type, user_id, created_at, NULLIF(data, '')::json, trace, imported
-        FROM drawn, unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::text[], $6::text[], $7::boolean[])
+        FROM drawn, unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $6::text[], $7::boolean[])
             WITH ORDINALITY AS entry (event_type, user_id, created_at, data, trace, imported, position))
     SELECT first FROM drawn";
 
@@ -71,7 +72,7 @@ const PURGE_OUTBOX: &str = "DELETE FROM outbox WHERE id IN
     AND created_at < $1 AND id <= COALESCE((SELECT min(sent_up_to) FROM outbox_relay WHERE partition_no >= 0), id)
     RETURNING 1";
 const PURGE_DECISIONS: &str = "DELETE FROM hold_decision WHERE (hold_id, attempt) IN
-    (SELECT hold_id, attempt FROM hold_decision WHERE hold_id < $1 ORDER BY hold_id LIMIT $2) RETURNING 1";
+    (SELECT hold_id, attempt FROM hold_decision WHERE decided_at < $1 ORDER BY decided_at LIMIT $2) RETURNING 1";
 
 pub(crate) const READS: &[&str] =
     &[HEAD, NOW, SELECT_SEQUENCES, SELECT_IDEMPOTENCY_RECORDS, OUTBOX_LAST, IS_NEW, INSTALLATION];
@@ -208,7 +209,7 @@ pub(crate) fn append_outbox<'a>(pipeline: &mut Pipeline<'a>, outbox: &'a [Outbox
     let entries: Vec<&'a OutboxEntry> = outbox.iter().collect();
     let values = vec![
         column(&entries, |entry| entry.event_type),
-        column(&entries, |entry| entry.owner.map(Col)),
+        column(&entries, |entry| entry.owner.clone().map(Col)),
         column(&entries, |entry| Col(entry.at)),
         column(&entries, |entry| &*entry.data),
         Box::new(entries.len() as i64),
@@ -242,7 +243,7 @@ async fn outbox(lists: &Connection, sql: &str, id: u64, limit: usize) -> Result<
     let rows = lists.client().query_typed(sql, &[(&Col(id), Type::INT8), (&limit, Type::INT8)]).await;
     let read = |row: &Row| {
         let (Col(id), Col(at)) = (get(row, 0)?, get(row, 3)?);
-        let owner = get::<Option<Col<u64>>>(row, 2)?.map(|Col(owner)| owner);
+        let owner = get::<Option<Col<UserId>>>(row, 2)?.map(|Col(owner)| owner);
         let trace = get::<Option<&str>>(row, 5)?.and_then(Trace::parse);
         let (event_type, data, imported) = (get(row, 1)?, get(row, 4)?, get(row, 6)?);
         Ok(OutboxRecord { id, event_type, owner, at, data, trace, imported })
@@ -259,16 +260,18 @@ pub(crate) fn ask_outbox_last(pipeline: &mut Pipeline<'_>) -> Ticket {
 pub(crate) struct Purging {
     pub(crate) now: Timestamp,
     pub(crate) outbox_before: Timestamp,
-    pub(crate) decisions_on_holds_before: HoldId,
+    pub(crate) holds_ended_before: Timestamp,
+    pub(crate) decided_before: Timestamp,
     /// Maximum number of rows to delete per table.
     pub(crate) limit: usize,
 }
 
-pub(crate) fn purge(pipeline: &mut Pipeline<'_>, tidying: Purging) -> [Ticket; 3] {
+pub(crate) fn purge(pipeline: &mut Pipeline<'_>, tidying: Purging) -> [Ticket; 4] {
     let limit = tidying.limit as i64;
     [
         pipeline.send(PURGE_IDEMPOTENCY_RECORDS, params![Col(tidying.now), limit]),
         pipeline.send(PURGE_OUTBOX, params![Col(tidying.outbox_before), limit]),
-        pipeline.send(PURGE_DECISIONS, params![Col(tidying.decisions_on_holds_before), limit]),
+        pipeline.send(records::PURGE_HOLDS, params![Col(tidying.holds_ended_before), limit]),
+        pipeline.send(PURGE_DECISIONS, params![Col(tidying.decided_before), limit]),
     ]
 }

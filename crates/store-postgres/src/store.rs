@@ -24,12 +24,11 @@ use crate::clock::StoreClock;
 use crate::connection::{Connection, ConnectionFactory};
 use crate::open::{self, Backend, OpenError, PostgresOptions};
 use crate::readers::Readers;
-use crate::records::Of;
 
 use batch::Batch;
 
 /// Maximum wait for the writer while it is busy or recovering.
-const WRITER_WITHIN: Duration = Duration::from_secs(2);
+const WRITER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Delay after a failed recovery: without it, each queued caller would wait for an attempt of its own.
 const RECOVER_AGAIN_AFTER: Duration = Duration::from_millis(100);
@@ -150,7 +149,7 @@ impl Shared {
             recovering.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
         };
         let busy = || StoreError::Unavailable("the store is busy or recovering".into());
-        tokio::time::timeout(WRITER_WITHIN, fit).await.unwrap_or_else(|_| Err(busy()))
+        tokio::time::timeout(WRITER_TIMEOUT, fit).await.unwrap_or_else(|_| Err(busy()))
     }
 }
 
@@ -212,6 +211,6 @@ impl Store for PostgresStore {
     }
 
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
-        self.shared.readers.audit(audit, Of::Everything).await
+        self.shared.readers.audit(audit).await
     }
 }

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::AttemptId;
+use holdfast_core::hold::{AttemptId, Decided};
 use holdfast_core::id::HoldId;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::StoreError;
-use holdfast_engine::store::{COMMIT_WITHIN, Keep, OutboxRecord};
+use holdfast_engine::store::{COMMIT_TIMEOUT, Keep, OutboxRecord};
 
 use crate::clock::StoreClock;
 use crate::codec::{Col, get};
@@ -26,22 +26,22 @@ use crate::error::explain;
 use crate::open::{self, OpenError, PostgresOptions};
 use crate::pipeline::{self, Pipeline, Transaction, params};
 use crate::pool::{Manager, Pool, within};
-use crate::readers::{CONTROL, READ_WITHIN, Readers};
+use crate::readers::{CONTROL, READ_TIMEOUT, Readers};
 use crate::records::{self, Of, RowCache};
 use crate::shared;
 
 pub use numbers::Drawn;
 use numbers::Numbers;
 pub use read_set::ReadSet;
-pub use session::{Decision, DurableSession};
+pub use session::DurableSession;
 
 /// Maximum number of concurrent batches: the engine has few, and so has recovery.
 const BATCHES_MAX: usize = 4;
 
 /// Does nothing if there is a decision already, and waits for one that is about to be committed.
-const DECIDE_ABORTED: &str = "INSERT INTO hold_decision VALUES ($1, $2, NULL, clock_timestamp())
+const DECIDE_ABORTED: &str = "INSERT INTO hold_decision VALUES ($1, $2, false, clock_timestamp())
     ON CONFLICT (hold_id, attempt) DO NOTHING";
-const DECIDED: &str = "SELECT reservation_id FROM hold_decision WHERE hold_id = $1 AND attempt = $2";
+const DECIDED: &str = "SELECT committed FROM hold_decision WHERE hold_id = $1 AND attempt = $2";
 
 pub(crate) fn statements() -> Vec<&'static str> {
     let own = [
@@ -114,7 +114,7 @@ impl DurableTier {
         }
         let asked = Instant::now();
         let load = async |connection: &Connection| load(connection, rows, read_set, row_cache).await;
-        clock.heard(within(&readers.by_key, READ_WITHIN, load).await?, asked);
+        clock.heard(within(&readers.by_key, READ_TIMEOUT, load).await?, asked);
         Ok(clock.now())
     }
 
@@ -127,13 +127,13 @@ impl DurableTier {
         let validate = async |connection: &Connection| {
             let mut transaction = Transaction::begin(connection);
             read_set.lock(transaction.pipeline(), &WorkingSet::default());
-            match transaction.commit(COMMIT_WITHIN).await.map_err(StoreError::from) {
+            match transaction.commit(COMMIT_TIMEOUT).await.map_err(StoreError::from) {
                 // A transaction without writes has no unknown outcome.
                 Err(StoreError::OutcomeUnknown(why)) => Err(StoreError::Unavailable(why)),
                 ended => ended.map(drop),
             }
         };
-        within(&self.shared.batches, COMMIT_WITHIN + READ_WITHIN, validate).await
+        within(&self.shared.batches, COMMIT_TIMEOUT + READ_TIMEOUT, validate).await
     }
 
     /// Begins a batch.
@@ -159,32 +159,31 @@ impl DurableTier {
             let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
             drawings.into_iter().map(|drawing| drawing.drawn(&answers)).collect::<Result<Vec<_>, _>>()
         };
-        for (sequence, range) in within(&self.shared.batches, READ_WITHIN, draw).await? {
+        for (sequence, range) in within(&self.shared.batches, READ_TIMEOUT, draw).await? {
             drawn.fill(rows, sequence, range);
         }
         Ok(())
     }
 
-    /// Aborts an attempt to confirm a hold, unless it is committed; afterwards it cannot be. Returns the reservation if
-    /// it was confirmed.
-    pub async fn decide_aborted(&self, hold: HoldId, attempt: u32) -> Result<Option<u64>, StoreError> {
+    /// Aborts an attempt to confirm a hold, unless it is committed; afterwards it cannot be. Returns whether the hold
+    /// is confirmed.
+    pub async fn decide_aborted(&self, hold: HoldId, attempt: u32) -> Result<bool, StoreError> {
         let decide = async |connection: &Connection| {
             let mut transaction = Transaction::begin(connection);
             let pipeline = transaction.pipeline();
             pipeline.send(DECIDE_ABORTED, params![Col(hold), Col(attempt)]);
             let decided = pipeline.send(DECIDED, params![Col(hold), Col(attempt)]);
-            // A reservation also counts if another attempt created it, or its decision was purged.
+            // The hold may also have been confirmed by another attempt, or the decision was purged.
             let confirmed = records::ask_confirmed(pipeline, &[hold]);
-            let mut answers = transaction.commit(COMMIT_WITHIN).await?;
-            let reservation = get::<Option<Col<u64>>>(answers.one(decided), 0)?;
-            let confirmed = records::confirmed(&mut answers, confirmed)?;
-            Ok(reservation.map(|Col(number)| number).or(confirmed.first().map(|(_, number)| *number)))
+            let mut answers = transaction.commit(COMMIT_TIMEOUT).await?;
+            let is_committed = get::<bool>(answers.one(decided), 0)?;
+            Ok(is_committed || !records::confirmed(&mut answers, confirmed)?.is_empty())
         };
-        within(&self.shared.batches, COMMIT_WITHIN + READ_WITHIN, decide).await
+        within(&self.shared.batches, COMMIT_TIMEOUT + READ_TIMEOUT, decide).await
     }
 
-    /// Returns the outcome of those attempts that are decided: a reservation, or none.
-    pub async fn decided(&self, tries: &[AttemptId]) -> Result<Vec<(AttemptId, Option<u64>)>, StoreError> {
+    /// Returns the outcome of those attempts that are decided.
+    pub async fn decided(&self, tries: &[AttemptId]) -> Result<Vec<(AttemptId, Decided)>, StoreError> {
         let ask = async |connection: &Connection| {
             let mut pipeline = Pipeline::new(connection);
             let asked: Vec<_> = tries
@@ -197,26 +196,30 @@ impl DurableTier {
             let confirmed = records::confirmed(&mut answers, confirmed)?;
             let mut decided = Vec::new();
             for (of, ticket) in asked {
-                // A reservation counts whichever attempt created it.
-                let number = confirmed.iter().find(|(hold, _)| *hold == of.hold).map(|(_, number)| *number);
-                if number.is_some() || !answers.take(ticket).is_empty() {
-                    decided.push((of, number));
+                // A hold is confirmed whichever attempt did it.
+                let is_confirmed = confirmed.contains(&of.hold);
+                let is_committed = answers.take(ticket).first().map(|row| get::<bool>(row, 0)).transpose()?;
+                match is_committed.map(|is_committed| is_committed || is_confirmed) {
+                    Some(true) => decided.push((of, Decided::Committed)),
+                    Some(false) => decided.push((of, Decided::Aborted)),
+                    None if is_confirmed => decided.push((of, Decided::Committed)),
+                    None => {}
                 }
             }
             Ok(decided)
         };
-        within(&self.shared.batches, READ_WITHIN, ask).await
+        within(&self.shared.batches, READ_TIMEOUT, ask).await
     }
 
-    /// Returns the reservations of those holds that have one.
-    pub async fn confirmed_as(&self, holds: &[HoldId]) -> Result<Vec<(HoldId, u64)>, StoreError> {
+    /// Returns the confirmed ones among these holds.
+    pub async fn confirmed(&self, holds: &[HoldId]) -> Result<Vec<HoldId>, StoreError> {
         let ask = async |connection: &Connection| {
             let mut pipeline = Pipeline::new(connection);
             let confirmed = records::ask_confirmed(&mut pipeline, holds);
             let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
             records::confirmed(&mut answers, confirmed)
         };
-        within(&self.shared.readers.by_key, READ_WITHIN, ask).await
+        within(&self.shared.readers.by_key, READ_TIMEOUT, ask).await
     }
 
     /// The database's time.
@@ -269,7 +272,7 @@ impl DurableTier {
 
     /// Audits every durable record: all except holds.
     pub async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
-        self.shared.readers.audit(audit, Of::Durable).await
+        self.shared.readers.audit(audit).await
     }
 
     /// Returns a page of a list.

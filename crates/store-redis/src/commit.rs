@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
-use holdfast_core::schema::{LiveChange, TableAccess as _};
+use holdfast_core::schema::{LiveChange, TableAccess as _, TableTier};
 use holdfast_core::time::Span;
 use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::StoreError;
@@ -34,8 +34,8 @@ impl LiveTier {
         let Some(epoch) = &read_set.epoch else { return Ok(()) };
         let (now, mut writes) = (self.latest_now(), Vec::new());
         let mut write = |change: &dyn LiveChange| writes.push(self.write(change, now));
-        rows.visit(&mut |table| {
-            if table.spec().is_live && table.is_changed() {
+        rows.visit(&mut |tier, table| {
+            if tier == TableTier::Live && table.is_changed() {
                 table.live_changes(&mut write);
             }
         });

@@ -46,7 +46,7 @@ impl Connection {
     /// know the script gets it first; if that fails without an answer, the outcome counts as unknown too.
     pub(crate) async fn invoke(&self, call: &ScriptInvocation<'_>) -> Result<Value, StoreError> {
         let mut open = self.client.open().await.map_err(|error| self.unavailable(&error))?;
-        let answer = self.client.ask(&mut open, async |connection| call.invoke_async(connection).await).await;
+        let answer = self.client.execute(&mut open, async |connection| call.invoke_async(connection).await).await;
         answer.map_err(|error| match error.code() {
             // Redis rejected the request before executing it: out of memory, read only, still loading.
             Some(_) => self.unavailable(&error),
@@ -60,7 +60,7 @@ impl Connection {
 
     async fn send(&self, pipeline: &Pipeline) -> Result<Vec<Value>, RedisError> {
         let mut open = self.client.open().await?;
-        self.client.ask(&mut open, async |connection| pipeline.query_async(connection).await).await
+        self.client.execute(&mut open, async |connection| pipeline.query_async(connection).await).await
     }
 }
 

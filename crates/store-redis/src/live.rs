@@ -8,7 +8,7 @@ use holdfast_connect::TlsRoots;
 use holdfast_core::audit::Audit;
 use holdfast_core::idempotency::{IdempotencyRecord, IdempotencyRecordId};
 use holdfast_core::near_term::PartId;
-use holdfast_core::schema::{StoredRow, TableAccess, TableRow as _, ValueReader};
+use holdfast_core::schema::{StoredRow, TableAccess, TableRow as _, TableTier, ValueReader};
 use holdfast_core::table::decode_row;
 use holdfast_core::time::Span;
 use holdfast_core::unit::Units;
@@ -142,8 +142,8 @@ impl LiveTier {
         }
         let idempotency_records = rows.idempotency_records.take_requested();
         let (mut names, mut counts) = (Vec::new(), VecDeque::new());
-        rows.visit_mut(&mut |table| {
-            if table.spec().is_live && table.has_requests() {
+        rows.visit_mut(&mut |tier, table| {
+            if tier == TableTier::Live && table.has_requests() {
                 let known = names.len();
                 table.requested_names(&keys.prefix, self.latest_now(), &mut names);
                 counts.push_back(names.len() - known);
@@ -161,8 +161,8 @@ impl LiveTier {
         rows.suspended_until = self.suspended_until(&answer.epoch);
         let mut found = names.into_iter().zip(answer.values);
         let mut result = Ok(());
-        rows.visit_mut(&mut |table| {
-            if result.is_ok() && table.spec().is_live && table.has_requests() {
+        rows.visit_mut(&mut |tier, table| {
+            if result.is_ok() && tier == TableTier::Live && table.has_requests() {
                 let count = counts.pop_front().expect("tables are visited in the same order");
                 result = fill(table, found.by_ref().take(count), read_set);
             }
@@ -308,7 +308,7 @@ pub(crate) struct ReadResponse {
 /// Whether ranges of live rows are requested.
 fn has_range_requests(rows: &WorkingSet) -> bool {
     let mut has_ranges = false;
-    rows.visit(&mut |table| has_ranges |= table.spec().is_live && table.has_range_requests());
+    rows.visit(&mut |tier, table| has_ranges |= tier == TableTier::Live && table.has_range_requests());
     has_ranges
 }
 

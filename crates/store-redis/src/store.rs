@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::Decided;
+use holdfast_core::hold::AttemptId;
 use holdfast_core::near_term::{self, CachedPart, PartId};
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::store::{Committed, Keep, OutboxRecord, RecoveredAttempt, Session, Tier};
 use holdfast_engine::{OutboxEntry, Store, StoreError};
-use holdfast_store_postgres::{Decision, Drawn, DurableSession, DurableTier, ReadSet};
+use holdfast_store_postgres::{Drawn, DurableSession, DurableTier, ReadSet};
 
 use crate::cache_versions::CacheVersion;
 use crate::fault::{Faults, Point};
@@ -140,7 +140,7 @@ impl ClusterStore {
             decided.extend(self.durable.decided(&requested).await?);
         }
         for of in requested {
-            rows.decisions.fill(of, decided.get(&of).map(|record| Decided { record: *record }));
+            rows.decisions.fill(of, decided.get(&of).copied());
         }
         Ok(())
     }
@@ -216,9 +216,9 @@ impl Store for ClusterStore {
         let mut resolved = Vec::new();
         let abandoned = self.live.abandoned().await?;
         self.reach(Point::AbandonedListed).await?;
-        for (kind, of) in abandoned {
+        for of in abandoned {
             match self.durable.decide_aborted(of.hold, of.attempt.0).await {
-                Ok(record) => resolved.push(RecoveredAttempt { kind, of, record }),
+                Ok(is_committed) => resolved.push(RecoveredAttempt { of, is_committed }),
                 // An attempt that has to wait must not delay the others.
                 Err(error) => {
                     tracing::warn!(hold = %of.hold, %error, "confirm attempt not resolved; retrying");
@@ -307,14 +307,11 @@ impl Session for RecordSession {
     }
 
     async fn commit(&mut self, rows: &mut WorkingSet, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
-        let changes = rows.decisions.changes();
-        let decided = changes.iter().filter_map(|change| Some((change.key, change.row?.record?)));
-        let decisions: Vec<Decision> =
-            decided.map(|(of, reservation)| Decision { hold: of.hold, attempt: of.attempt.0, reservation }).collect();
+        let attempts: Vec<AttemptId> = rows.decisions.changes().iter().map(|change| *change.key).collect();
         let parts = near_term::parts_changed(rows, self.store.live.latest_now());
         let intent = if parts.is_empty() { None } else { Some(self.store.live.declare_intent(parts).await?) };
         self.store.reach(Point::RecordDecided).await?;
-        let committed = self.session.commit(rows, outbox, &decisions).await;
+        let committed = self.session.commit(rows, outbox, &attempts).await;
         // While the outcome is unknown, the change may still be committed.
         if let Some(intent) = intent
             && !matches!(committed, Err(StoreError::OutcomeUnknown(_)))

@@ -40,7 +40,7 @@ CREATE INDEX idempotency_key_expires_at ON idempotency_key (expires_at);
 CREATE TABLE outbox (
     id         INTEGER PRIMARY KEY,
     event_type TEXT NOT NULL,
-    user_id    INTEGER,
+    user_id    TEXT,
     created_at INTEGER NOT NULL,
     data       TEXT NOT NULL,
     -- Trace of the request that caused the event, as a `traceparent`.
@@ -48,6 +48,40 @@ CREATE TABLE outbox (
     -- Imported from the booking service's store: published on the stream of this server and not relayed from here.
     imported   INTEGER NOT NULL
 ) STRICT;
+
+-- Holds.
+
+-- One hold for all verticals. Live holds are found by their end at start, and ended ones by the purge; a confirmed hold is kept as
+-- long as its records.
+CREATE TABLE hold (
+    id          BLOB CONSTRAINT hold_pk PRIMARY KEY,
+    origin      TEXT NOT NULL,
+    created_at  INTEGER NOT NULL,
+    currency    TEXT NOT NULL,
+    user_id     TEXT NOT NULL,
+    expires_at  INTEGER NOT NULL,
+    pay_by      INTEGER,
+    ends_at     INTEGER NOT NULL,
+    state       TEXT NOT NULL,
+    replaced_by BLOB,
+    revision    INTEGER NOT NULL,
+    extensions  INTEGER NOT NULL,
+    attempt     INTEGER NOT NULL,
+    lines       BLOB NOT NULL,
+    reference   TEXT,
+    metadata    BLOB,
+    CONSTRAINT hold_state
+        CHECK (state = 'HELD' OR state = 'CONFIRMED' OR state = 'CANCELLED' OR state = 'REPLACED'),
+    CONSTRAINT hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX hold_by_end ON hold (ends_at) WHERE state <> 'CONFIRMED';
+
+-- Latest hold of a user on a cart.
+CREATE TABLE last_cart_hold (
+    user_id    TEXT CONSTRAINT last_cart_hold_pk PRIMARY KEY,
+    hold_id    BLOB NOT NULL,
+    kept_until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Hotel nights.
 
@@ -73,34 +107,10 @@ CREATE TABLE room_type_stock (
     CONSTRAINT room_type_stock_not_oversold CHECK (reserved_count BETWEEN 0 AND total_quantity)
 ) STRICT, WITHOUT ROWID;
 
--- Ids begin with their time: new holds are appended, live ones lie together at the end, and old ones are purged from the front.
--- No other index is needed.
-CREATE TABLE stay_hold (
-    id             BLOB PRIMARY KEY,
-    user_id        INTEGER NOT NULL,
-    room_type_id   INTEGER NOT NULL,
-    check_in       TEXT NOT NULL,
-    check_out      TEXT NOT NULL,
-    client_key     TEXT NOT NULL,
-    price          INTEGER NOT NULL,
-    currency       TEXT NOT NULL,
-    created_at     INTEGER NOT NULL,
-    expires_at     INTEGER NOT NULL,
-    state          TEXT NOT NULL,
-    record_id      INTEGER,
-    replaced_by    BLOB,
-    attempts       INTEGER NOT NULL,
-    -- Not `IN (…)`: SQLite would build a temporary table for every row written.
-    CONSTRAINT stay_hold_state
-        CHECK (state = 'HELD' OR state = 'CONFIRMED' OR state = 'CANCELLED' OR state = 'REPLACED'),
-    CONSTRAINT stay_hold_confirmed CHECK ((state = 'CONFIRMED') = (record_id IS NOT NULL)),
-    CONSTRAINT stay_hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE stay_reservation (
     id           INTEGER PRIMARY KEY,
     hold_id      BLOB NOT NULL,
-    user_id      INTEGER NOT NULL,
+    user_id      TEXT NOT NULL,
     room_type_id INTEGER NOT NULL CONSTRAINT stay_reservation_room_type REFERENCES room_type (id),
     check_in     TEXT NOT NULL,
     check_out    TEXT NOT NULL,
@@ -119,14 +129,14 @@ CREATE INDEX stay_reservation_cancelled ON stay_reservation (id) WHERE cancelled
 -- reduces it, a reservation never does.
 
 CREATE TABLE users (
-    id       INTEGER PRIMARY KEY,
+    id       TEXT NOT NULL CONSTRAINT users_pk PRIMARY KEY,
     name     TEXT NOT NULL,
     currency TEXT NOT NULL,
     balance  INTEGER NOT NULL,
     -- Sum of all top-ups; balance plus payments equals it.
     charged  INTEGER NOT NULL,
     CONSTRAINT users_balance CHECK (balance BETWEEN 0 AND charged)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- Options of a product have consecutive numbers.
 CREATE TABLE product (
@@ -157,7 +167,7 @@ CREATE TABLE inventory (
 ) STRICT;
 
 CREATE TABLE cart_item (
-    user_id           INTEGER NOT NULL CONSTRAINT cart_item_user REFERENCES users (id),
+    user_id           TEXT NOT NULL CONSTRAINT cart_item_user REFERENCES users (id),
     product_option_id INTEGER NOT NULL CONSTRAINT cart_item_product_option REFERENCES product_option (id),
     quantity          INTEGER NOT NULL CONSTRAINT cart_item_quantity CHECK (quantity > 0),
     CONSTRAINT cart_item_pk PRIMARY KEY (user_id, product_option_id)
@@ -167,7 +177,7 @@ CREATE TABLE orders (
     id              INTEGER PRIMARY KEY,
     -- A reservation is paid at most once. Also used to look up the order of a reservation.
     hold_id         BLOB NOT NULL CONSTRAINT orders_hold UNIQUE,
-    user_id         INTEGER NOT NULL CONSTRAINT orders_user REFERENCES users (id),
+    user_id         TEXT NOT NULL CONSTRAINT orders_user REFERENCES users (id),
     total_amount    INTEGER NOT NULL,
     discount_amount INTEGER NOT NULL,
     paid_amount     INTEGER NOT NULL,
@@ -209,41 +219,9 @@ CREATE TABLE coupon (
 
 CREATE TABLE user_coupon (
     coupon_code      TEXT NOT NULL CONSTRAINT user_coupon_coupon REFERENCES coupon (code),
-    user_id          INTEGER NOT NULL CONSTRAINT user_coupon_user REFERENCES users (id),
+    user_id          TEXT NOT NULL CONSTRAINT user_coupon_user REFERENCES users (id),
     used_by_order_id INTEGER,
     CONSTRAINT user_coupon_pk PRIMARY KEY (coupon_code, user_id)
-) STRICT, WITHOUT ROWID;
-
--- Reservations: a hold with a row of inventory_reservation per line. Written by a server that owns the database; servers that
--- share it keep them in Redis. Held quantities are counted in memory from live holds, so no index by option, user or time is
--- needed, and a long history costs nothing.
-CREATE TABLE order_hold (
-    id           BLOB CONSTRAINT order_hold_pk PRIMARY KEY,
-    user_id      INTEGER NOT NULL,
-    created_at   INTEGER NOT NULL,
-    expires_at   INTEGER NOT NULL,
-    currency     TEXT NOT NULL,
-    total_amount INTEGER NOT NULL,
-    state        TEXT NOT NULL,
-    record_id    INTEGER,
-    replaced_by  BLOB,
-    attempts     INTEGER NOT NULL,
-    CONSTRAINT order_hold_state
-        CHECK (state = 'HELD' OR state = 'CONFIRMED' OR state = 'CANCELLED' OR state = 'REPLACED'),
-    CONSTRAINT order_hold_confirmed CHECK ((state = 'CONFIRMED') = (record_id IS NOT NULL)),
-    CONSTRAINT order_hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE inventory_reservation (
-    hold_id           BLOB NOT NULL CONSTRAINT inventory_reservation_hold REFERENCES order_hold (id) ON DELETE CASCADE,
-    line_no           INTEGER NOT NULL,
-    id                INTEGER NOT NULL,
-    product_option_id INTEGER NOT NULL,
-    product_name      TEXT NOT NULL,
-    option_code       TEXT NOT NULL,
-    quantity          INTEGER NOT NULL CONSTRAINT inventory_reservation_quantity CHECK (quantity > 0),
-    unit_price        INTEGER NOT NULL,
-    CONSTRAINT inventory_reservation_pk PRIMARY KEY (hold_id, line_no)
 ) STRICT, WITHOUT ROWID;
 
 -- Rooms by the hour: slots are generated ahead of time, each with its price. A lock is not written to its slot, because it
@@ -294,7 +272,7 @@ CREATE TABLE room_reservation (
     -- A lock is confirmed at most once. Also used to look up the record of a lock.
     hold_id      BLOB NOT NULL CONSTRAINT room_reservation_hold UNIQUE,
     room_id      INTEGER NOT NULL CONSTRAINT room_reservation_room REFERENCES room (id),
-    user_id      INTEGER NOT NULL,
+    user_id      TEXT NOT NULL,
     total_price  INTEGER NOT NULL,
     currency     TEXT NOT NULL,
     first_date   TEXT NOT NULL,
@@ -366,37 +344,6 @@ CREATE TABLE slot_generation_log (
     CONSTRAINT slot_generation_log_pk PRIMARY KEY (room_id, id)
 ) STRICT, WITHOUT ROWID;
 
--- Locks, with a row of room_lock_slot per slot. Written by a server that owns the database; servers that share it keep them in
--- Redis. Locked slots are known in memory from live locks.
-CREATE TABLE room_lock (
-    id          BLOB CONSTRAINT room_lock_pk PRIMARY KEY,
-    user_id     INTEGER NOT NULL,
-    created_at  INTEGER NOT NULL,
-    expires_at  INTEGER NOT NULL,
-    room_id     INTEGER NOT NULL,
-    total_price INTEGER NOT NULL,
-    currency    TEXT NOT NULL,
-    purpose     TEXT NOT NULL,
-    state       TEXT NOT NULL,
-    record_id   INTEGER,
-    replaced_by BLOB,
-    attempts    INTEGER NOT NULL,
-    CONSTRAINT room_lock_state
-        CHECK (state = 'HELD' OR state = 'CONFIRMED' OR state = 'CANCELLED' OR state = 'REPLACED'),
-    CONSTRAINT room_lock_confirmed CHECK ((state = 'CONFIRMED') = (record_id IS NOT NULL)),
-    CONSTRAINT room_lock_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE room_lock_slot (
-    lock_id   BLOB NOT NULL CONSTRAINT room_lock_slot_lock REFERENCES room_lock (id) ON DELETE CASCADE,
-    line_no   INTEGER NOT NULL,
-    slot_date TEXT NOT NULL,
-    slot_time INTEGER NOT NULL,
-    minutes   INTEGER NOT NULL,
-    price     INTEGER NOT NULL,
-    CONSTRAINT room_lock_slot_pk PRIMARY KEY (lock_id, line_no)
-) STRICT, WITHOUT ROWID;
-
 -- Events and seats: catalog, sold seats, seats per customer. Held seats are not here: a hold never changes a durable count.
 
 CREATE TABLE ticket_event (
@@ -441,7 +388,7 @@ CREATE TABLE seat_reservation (
     -- A hold is confirmed at most once. Also used to look up the record of a hold.
     hold_id      BLOB NOT NULL CONSTRAINT seat_reservation_hold UNIQUE,
     event_id     INTEGER NOT NULL CONSTRAINT seat_reservation_event REFERENCES ticket_event (id),
-    user_id      INTEGER NOT NULL,
+    user_id      TEXT NOT NULL,
     total_price  INTEGER NOT NULL CONSTRAINT seat_reservation_total_price CHECK (total_price >= 0),
     currency     TEXT NOT NULL,
     reserved_at  INTEGER NOT NULL,
@@ -471,39 +418,9 @@ CREATE TABLE sold_seat (
 
 CREATE TABLE event_buyer (
     event_id       INTEGER NOT NULL CONSTRAINT event_buyer_event REFERENCES ticket_event (id),
-    user_id        INTEGER NOT NULL,
+    user_id        TEXT NOT NULL,
     reserved_count INTEGER NOT NULL CONSTRAINT event_buyer_reserved_count CHECK (reserved_count > 0),
     CONSTRAINT event_buyer_pk PRIMARY KEY (event_id, user_id)
-) STRICT, WITHOUT ROWID;
-
--- Written by a server that owns the database; servers that share it keep holds in Redis. Held seats are known in memory from
--- live holds.
-CREATE TABLE seat_hold (
-    id          BLOB CONSTRAINT seat_hold_pk PRIMARY KEY,
-    user_id     INTEGER NOT NULL,
-    created_at  INTEGER NOT NULL,
-    expires_at  INTEGER NOT NULL,
-    event_id    INTEGER NOT NULL,
-    total_price INTEGER NOT NULL,
-    currency    TEXT NOT NULL,
-    state       TEXT NOT NULL,
-    record_id   INTEGER,
-    replaced_by BLOB,
-    attempts    INTEGER NOT NULL,
-    CONSTRAINT seat_hold_state
-        CHECK (state = 'HELD' OR state = 'CONFIRMED' OR state = 'CANCELLED' OR state = 'REPLACED'),
-    CONSTRAINT seat_hold_confirmed CHECK ((state = 'CONFIRMED') = (record_id IS NOT NULL)),
-    CONSTRAINT seat_hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE seat_hold_seat (
-    hold_id BLOB NOT NULL CONSTRAINT seat_hold_seat_hold REFERENCES seat_hold (id) ON DELETE CASCADE,
-    line_no INTEGER NOT NULL,
-    seat_id INTEGER NOT NULL,
-    label   TEXT NOT NULL,
-    section TEXT,
-    price   INTEGER NOT NULL,
-    CONSTRAINT seat_hold_seat_pk PRIMARY KEY (hold_id, line_no)
 ) STRICT, WITHOUT ROWID;
 
 -- Position of the outbox relay per partition. An event at or below the position was published unless it is listed as failed.
@@ -575,7 +492,7 @@ CREATE TABLE processed_slot_reservations (
 
 CREATE TABLE bookings (
     id             INTEGER PRIMARY KEY,
-    user_id        INTEGER NOT NULL,
+    user_id        TEXT NOT NULL,
     slot_id        INTEGER NOT NULL,
     players        INTEGER NOT NULL CONSTRAINT bookings_players CHECK (players > 0),
     unit_price     INTEGER NOT NULL,
@@ -604,7 +521,7 @@ CREATE INDEX bookings_by_user ON bookings (user_id);
 CREATE INDEX bookings_pending ON bookings (id) WHERE status = 'PENDING';
 
 CREATE TABLE booking_idempotency_key (
-    user_id    INTEGER NOT NULL,
+    user_id    TEXT NOT NULL,
     key        TEXT NOT NULL,
     booking_id INTEGER NOT NULL CONSTRAINT booking_idempotency_key_booking REFERENCES bookings (id),
     slot_id    INTEGER NOT NULL,
@@ -647,7 +564,7 @@ CREATE TABLE open_booking (
 CREATE TABLE notification (
     id         INTEGER PRIMARY KEY,
     booking_id INTEGER NOT NULL,
-    user_id    INTEGER NOT NULL,
+    user_id    TEXT NOT NULL,
     kind       TEXT NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;

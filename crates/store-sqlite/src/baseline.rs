@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use holdfast_core::schema::spec::LINE_NO;
-use holdfast_core::schema::{Column, Type, visit};
+use holdfast_core::schema::{Column, Type, registry};
 use rusqlite::Connection;
 
 use crate::open::{OpenOptions, open_writer};
@@ -46,7 +46,7 @@ fn baseline_has_declared_tables() {
     let directory = tempfile::tempdir().unwrap();
     let connection = open_writer(&OpenOptions::new(directory.path())).unwrap();
     let mut tables: BTreeSet<String> = OWN.iter().map(|table| (*table).to_owned()).collect();
-    for spec in visit::stored() {
+    for spec in registry::stored() {
         let (columns, key) = found(&connection, spec.table);
         assert_eq!(columns, declared(spec.columns()), "columns of {}", spec.table);
         assert_eq!(key, spec.key.iter().map(|column| column.name).collect::<Vec<_>>(), "key of {}", spec.table);

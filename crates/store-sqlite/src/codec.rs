@@ -2,6 +2,7 @@
 //! damage.
 
 use holdfast_core::Timestamp;
+use holdfast_core::id::UserId;
 use holdfast_core::schema::{Type, Value};
 use rusqlite::types::{self, FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use uuid::Uuid;
@@ -43,6 +44,17 @@ pub(crate) fn value_of(kind: Type, found: ValueRef<'_>) -> FromSqlResult<Value<'
 
 fn damaged(what: &str) -> FromSqlError {
     FromSqlError::Other(format!("not a {what}").into())
+}
+
+/// User as a column, or NULL.
+#[derive(Clone, Debug)]
+pub(crate) struct Owner(pub Option<UserId>);
+
+impl FromSql for Owner {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let Some(text) = value.as_str_or_null()? else { return Ok(Self(None)) };
+        UserId::parse_stored(text).map(|user| Self(Some(user))).ok_or_else(|| damaged("user"))
+    }
 }
 
 /// Timestamp as a column.

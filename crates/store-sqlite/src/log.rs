@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use crate::open::{OpenError, OpenOptions};
 
 /// Maximum time a read waits until the commit it has seen is durable.
-const SYNC_WITHIN: Duration = Duration::from_secs(3);
+const SYNC_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub(crate) struct Log {
@@ -75,7 +75,7 @@ impl Log {
         }
         let mut durable = self.durable.subscribe();
         let waiting = durable.wait_for(|durable| *durable >= commit || self.failed.load(Ordering::Acquire));
-        if tokio::time::timeout(SYNC_WITHIN, waiting).await.is_err() {
+        if tokio::time::timeout(SYNC_TIMEOUT, waiting).await.is_err() {
             return Err(StoreError::Unavailable("the disk did not sync in time".into()));
         }
         self.check()

@@ -6,15 +6,13 @@ use std::sync::LazyLock;
 
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::{Claim, Hold, Indexed};
+use holdfast_core::hold::Hold;
 use holdfast_core::id::HoldId;
 use holdfast_core::schema::spec::LINE_NO;
-use holdfast_core::schema::visit::{self, HoldVisitor};
 use holdfast_core::schema::{
-    ChangeKind, ChildRows, Column, Damaged, Filter, KeySink, List, Listed, Order, Purge, Record, Retention, RowChange,
-    RowSink, StoredRow, TableAccess, TableSpec, ToValue as _, Value, ValueReader,
+    ChangeKind, ChildRows, Column, Damaged, Filter, KeySink, List, Listed, Order, Purge, Retention, RowChange, RowSink,
+    StoredRow, TableAccess, TableRow as _, TableSpec, Value, ValueReader, registry,
 };
-use holdfast_core::table::Table;
 use holdfast_core::working_set::Tables;
 use holdfast_engine::Memory;
 use rusqlite::types::FromSqlError;
@@ -28,7 +26,7 @@ const REBUILD_SLICE: usize = 10_000;
 /// Loads all requested rows.
 pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Result<()> {
     let mut result = Ok(());
-    tables.visit_mut(&mut |table| {
+    tables.visit_mut(&mut |_, table| {
         if result.is_ok() && table.has_requests() && table.spec().is_stored() {
             result = load_table(connection, table);
         }
@@ -39,7 +37,7 @@ pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Re
 /// Writes all changed rows.
 pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
     let mut result = Ok(());
-    tables.visit(&mut |table| {
+    tables.visit(&mut |_, table| {
         if result.is_ok() && table.is_changed() && table.spec().is_stored() {
             result = write_table(connection, table);
         }
@@ -47,22 +45,30 @@ pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Resul
     result
 }
 
-/// Rebuilds in-memory state from the live holds.
+/// Rebuilds in-memory state from the live holds, which an index finds by their end.
 pub(crate) fn index_holds(connection: &Connection, memory: &mut Memory, now: Timestamp) -> rusqlite::Result<()> {
-    let mut index = IndexHolds { connection, memory, now, result: Ok(()) };
-    visit::holds(visit::empty(), &mut index);
-    index.result
+    let sql = format!("{} WHERE state <> 'CONFIRMED' AND ends_at > ?1", select(Hold::SPEC));
+    let mut select = connection.prepare(&sql)?;
+    let mut slice: Vec<Hold> = Vec::new();
+    let mut rows = select.query([Bound(&Value::Moment(now))])?;
+    while let Some(row) = rows.next()? {
+        let hold = stored_row(connection, Hold::SPEC, row)?.read::<HoldId, Hold>();
+        let (_, hold) = hold.ok_or(Damaged { table: Hold::SPEC.table }).map_err(damaged)?;
+        slice.extend(Some(hold).filter(|hold| hold.is_live(now)));
+        if slice.len() == REBUILD_SLICE {
+            memory.index(&slice, now);
+            slice.clear();
+        }
+    }
+    memory.index(&slice, now);
+    Ok(())
 }
 
-/// Deletes at most `limit` holds of each kind created before `created_before`. Returns their number.
-pub(crate) fn purge_holds(connection: &Connection, created_before: HoldId, limit: usize) -> rusqlite::Result<usize> {
-    let mut deleted = 0;
-    for TableSpec { table, .. } in visit::stored().filter(|spec| spec.is_live) {
-        let sql =
-            format!("DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE id < ?1 ORDER BY id LIMIT ?2)");
-        deleted += connection.prepare_cached(&sql)?.execute((Bound(&created_before.to_value()), limit))?;
-    }
-    Ok(deleted)
+/// Deletes at most `limit` holds that ended before `ended_before` and have no records. Returns their number.
+pub(crate) fn purge_holds(connection: &Connection, ended_before: Timestamp, limit: usize) -> rusqlite::Result<usize> {
+    let sql = "DELETE FROM hold WHERE id IN
+        (SELECT id FROM hold WHERE state <> 'CONFIRMED' AND ends_at < ?1 ORDER BY ends_at LIMIT ?2)";
+    connection.prepare_cached(sql)?.execute((Bound(&Value::Moment(ended_before)), limit))
 }
 
 /// Deletes at most `limit` rows of each table whose rows are purged by age. `kept` returns the time before which rows of a
@@ -73,7 +79,7 @@ pub(crate) fn purge(
     limit: usize,
 ) -> rusqlite::Result<usize> {
     let mut deleted = 0;
-    for spec in visit::stored() {
+    for spec in registry::stored() {
         if let Some(Purge { column, after }) = spec.purge {
             let (table, key) = (spec.table, names(spec.key));
             let sql = format!(
@@ -88,14 +94,12 @@ pub(crate) fn purge(
 
 /// Passes every record to the auditor.
 pub(crate) fn audit(connection: &Connection, audit: &mut Audit) -> rusqlite::Result<()> {
-    for table in visit::tables() {
+    for table in registry::durable() {
         let spec = table.spec();
-        if spec.is_stored() {
-            let mut all = connection.prepare(&select(spec))?;
-            let mut rows = all.query([])?;
-            while let Some(row) = rows.next()? {
-                table.show(stored_row(connection, spec, row)?, audit).map_err(damaged)?;
-            }
+        let mut all = connection.prepare(&select(spec))?;
+        let mut rows = all.query([])?;
+        while let Some(row) = rows.next()? {
+            table.show(stored_row(connection, spec, row)?, audit).map_err(damaged)?;
         }
     }
     Ok(())
@@ -174,7 +178,7 @@ struct Sql {
 }
 
 static SQL: LazyLock<HashMap<&'static str, Sql>> =
-    LazyLock::new(|| visit::stored().map(|spec| (spec.table, Sql::of(spec))).collect());
+    LazyLock::new(|| registry::stored().map(|spec| (spec.table, Sql::of(spec))).collect());
 
 impl Sql {
     fn of(spec: &TableSpec) -> Self {
@@ -373,46 +377,5 @@ impl<'c> Statements<'c> {
             *slot = Some(self.connection.prepare_cached(sql)?);
         }
         Ok(slot.as_mut().expect("the statement was just prepared"))
-    }
-}
-
-struct IndexHolds<'a> {
-    connection: &'a Connection,
-    memory: &'a mut Memory,
-    now: Timestamp,
-    result: rusqlite::Result<()>,
-}
-
-impl<'a> HoldVisitor<'a> for IndexHolds<'_> {
-    fn visit<C: Claim>(&mut self, _table: &'a Table<HoldId, Hold<C>>)
-    where
-        Hold<C>: Record<Key = HoldId> + Indexed,
-    {
-        if self.result.is_ok() {
-            self.result = self.index::<Hold<C>>();
-        }
-    }
-}
-
-impl IndexHolds<'_> {
-    fn index<H: Record<Key = HoldId> + Indexed>(&mut self) -> rusqlite::Result<()> {
-        let held = if H::indexes_ended_holds() { "" } else { "AND state = 'HELD'" };
-        let sql = format!("{} WHERE id >= ?1 {held} AND expires_at > ?2 ORDER BY id", select(H::SPEC));
-        let mut select = self.connection.prepare(&sql)?;
-        let from = Memory::indexed_from(self.now, H::AFTER_END);
-        let (from, ended) = (from.to_value(), Value::Moment(self.now - H::AFTER_END));
-        let mut slice: Vec<H> = Vec::new();
-        let mut rows = select.query([Bound(&from), Bound(&ended)])?;
-        while let Some(row) = rows.next()? {
-            let hold = stored_row(self.connection, H::SPEC, row)?.read::<HoldId, H>();
-            let (_, hold) = hold.ok_or(Damaged { table: H::SPEC.table }).map_err(damaged)?;
-            slice.push(hold);
-            if slice.len() == REBUILD_SLICE {
-                self.memory.index(&slice, self.now);
-                slice.clear();
-            }
-        }
-        self.memory.index(&slice, self.now);
-        Ok(())
     }
 }

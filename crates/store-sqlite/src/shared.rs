@@ -1,7 +1,7 @@
 //! SQL of tables that all verticals share: sequences, idempotency keys, outbox, commit counter.
 
 use holdfast_core::Timestamp;
-use holdfast_core::id::{ID_MAX, IdRange};
+use holdfast_core::id::{ID_MAX, IdRange, UserId};
 use holdfast_core::idempotency::IdempotencyRecord;
 use holdfast_core::schema::sequence;
 use holdfast_core::working_set::Tables;
@@ -9,7 +9,7 @@ use holdfast_engine::store::{Keep, OutboxRecord};
 use holdfast_engine::{OutboxEntry, Trace};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::codec::Moment;
+use crate::codec::{Moment, Owner};
 
 pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Result<()> {
     for sequence in tables.ids.take_requested() {
@@ -60,7 +60,8 @@ pub(crate) fn append_outbox(connection: &Connection, outbox: &[OutboxEntry]) -> 
     let mut insert = connection.prepare_cached("INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
     for (id, entry) in (first..).zip(outbox) {
         let trace = entry.trace.map(|trace| trace.to_string());
-        let OutboxEntry { event_type, owner, at, data, imported, .. } = entry;
+        let owner = entry.owner.as_ref().map(UserId::to_string);
+        let OutboxEntry { event_type, at, data, imported, .. } = entry;
         insert.execute(params![id, event_type, owner, Moment(*at), data, trace, imported])?;
     }
     Ok((first..next).collect())
@@ -84,7 +85,7 @@ fn outbox(connection: &Connection, sql: &str, id: u64, limit: usize) -> rusqlite
         .query_map(params![id, limit], |row| {
             let Moment(at) = row.get(3)?;
             let trace = row.get::<_, Option<String>>(5)?.and_then(|text| Trace::parse(&text));
-            let (id, event_type, owner) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (id, event_type, Owner(owner)) = (row.get(0)?, row.get(1)?, row.get(2)?);
             Ok(OutboxRecord { id, event_type, owner, at, data: row.get(4)?, trace, imported: row.get(6)? })
         })?
         .collect()

@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_LIFETIME_MAX};
-use holdfast_core::id::HoldId;
+use holdfast_core::hold::ENDED_HOLD_KEPT;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet;
 use holdfast_core::{Timestamp, WorkingSet};
-use holdfast_engine::store::{Committed, Flush, Keep, LIST_WITHIN, OutboxRecord, PURGE_ROWS_MAX, Session, Tier};
+use holdfast_engine::store::{Committed, Flush, Keep, LIST_TIMEOUT, OutboxRecord, PURGE_ROWS_MAX, Session, Tier};
 use holdfast_engine::{Clock, Memory, OutboxEntry, Store, StoreError};
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use rusqlite::{Connection, TransactionBehavior};
@@ -29,7 +28,7 @@ const IDLE_READERS_MAX: usize = 8;
 /// Time for which the store is unhealthy after a failed write, unless a later one succeeds.
 const TROUBLE_LASTS: Duration = Duration::from_secs(5);
 /// Maximum wait for the writer in a health check.
-const CHECK_WITHIN: Duration = Duration::from_secs(2);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Logged when a store is opened on a disk that is full.
 const NO_RESERVE: &str = "the disk is full: free space on it; reads are answered, writes are refused until then";
 /// Maximum number of attempts of a read that finds a batch in the file but not yet in memory.
@@ -130,7 +129,7 @@ impl SqliteStore {
             let commits = shared::commits(&reader).map_err(explain)?;
             Ok((answer, commits, reader))
         });
-        let in_time = tokio::time::timeout(LIST_WITHIN, async {
+        let in_time = tokio::time::timeout(LIST_TIMEOUT, async {
             let ended = running.await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
             let (answer, commits, reader) = ended?;
             self.shared.keep_reader(reader);
@@ -325,12 +324,12 @@ impl Store for SqliteStore {
     async fn purge(&self, keep: Keep) -> Result<bool, StoreError> {
         self.shared.check_reserve()?;
         let now = self.shared.now();
-        let created_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_LIFETIME_MAX);
+        let ended_before = now - ENDED_HOLD_KEPT;
         let mut writer = self.shared.writer.clone().lock_owned().await;
         // The cache may still have deleted rows, which is harmless.
         let deleted = tokio::task::spawn_blocking(move || {
             let transaction = writer.transaction()?;
-            let deleted = records::purge_holds(&transaction, created_before, PURGE_ROWS_MAX)?
+            let deleted = records::purge_holds(&transaction, ended_before, PURGE_ROWS_MAX)?
                 + records::purge(&transaction, |retention| now - keep.span(retention), PURGE_ROWS_MAX)?
                 + shared::purge(&transaction, now, keep, PURGE_ROWS_MAX)?;
             transaction.commit()?;
@@ -351,7 +350,7 @@ impl Store for SqliteStore {
             }
             let busy = |_| StoreError::Unavailable("the store is busy".into());
             let writer = self.shared.writer.clone().lock_owned();
-            let writer = tokio::time::timeout(CHECK_WITHIN, writer).await.map_err(busy)?;
+            let writer = tokio::time::timeout(CHECK_TIMEOUT, writer).await.map_err(busy)?;
             let shared = self.shared.clone();
             let writing = tokio::task::spawn_blocking(move || {
                 shared::write_time(&writer, shared.now()).map_err(|error| shared.explain_write(error))?;

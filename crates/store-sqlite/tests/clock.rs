@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use holdfast_core::hold::Hold;
 use holdfast_core::id::UserId;
-use holdfast_core::stay::hold::{ConfirmStayHold, PlaceStayHold};
+use holdfast_core::stay::place::PlaceStayHold;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
-use holdfast_core::stay::{ClientHoldKey, StayHold};
+use holdfast_core::stay::{ClientHoldKey, ConfirmStayHold};
 use holdfast_core::time::Span;
 use holdfast_core::{Actor, Command, Limits, Rejection, StayRejection, Timestamp, stay};
 use holdfast_engine::{Answer, Batch, ManualClock, NoSink, Refused};
@@ -44,8 +45,8 @@ fn place(user: u64) -> PlaceStayHold {
     }
 }
 
-fn confirm(hold: &StayHold) -> ConfirmStayHold {
-    ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner) }
+fn confirm(hold: &Hold) -> ConfirmStayHold {
+    ConfirmStayHold::new(hold.id, Actor::User(hold.owner.clone()))
 }
 
 #[tokio::test]

@@ -41,7 +41,6 @@
 
 pub mod certificate;
 mod database;
-mod folder;
 mod nats;
 mod pgbouncer;
 mod port;
@@ -51,6 +50,7 @@ mod profiles;
 mod redis;
 mod server;
 mod stores;
+mod temporary_directory;
 
 use std::sync::OnceLock;
 

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use rustix::process::Signal;
 
 use crate::database::TestDatabase;
-use crate::folder::{Folder, fast_parent};
 use crate::port::Port;
 use crate::process::User;
 use crate::server::{Error, Program, Running, Server, find};
+use crate::temporary_directory::{Folder, fast_parent};
 
 const NAME: &str = "pgbouncer";
 

@@ -10,10 +10,10 @@ use rustix::process::Signal;
 
 use crate::certificate;
 use crate::database::Postgres;
-use crate::folder::{Folder, fast_parent};
 use crate::port::Port;
 use crate::process::{self, User};
 use crate::server::{Error, Program, Running, START_TIMEOUT, Server, find, tail};
+use crate::temporary_directory::{Folder, fast_parent};
 
 const NAME: &str = "postgres";
 /// Directory of the server's programs on Debian-based systems, outside PATH.

@@ -8,9 +8,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::certificate::{self, CERTIFICATE_FILE, KEY_FILE};
-use crate::folder::Folder;
 use crate::port::Port;
 use crate::server::{Error, Program, Running, Server, find};
+use crate::temporary_directory::Folder;
 
 const NAME: &str = "redis-server";
 

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, MutexGuard};
 use rustix::process::Signal;
 
-use crate::folder::Folder;
 use crate::port::Port;
 use crate::process::{self, User};
+use crate::temporary_directory::Folder;
 
 pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);

@@ -15,7 +15,7 @@ use holdfast_waiting_room::{
 };
 use tempfile::TempDir;
 
-use crate::folder::fast_parent;
+use crate::temporary_directory::fast_parent;
 use crate::{TestDatabase, postgres, random, redis};
 
 /// Deployment profile.

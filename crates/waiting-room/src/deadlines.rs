@@ -21,7 +21,7 @@ impl<K: Ord> Default for Deadlines<K> {
     }
 }
 
-impl<K: Ord + Copy> Deadlines<K> {
+impl<K: Ord + Clone> Deadlines<K> {
     /// Adds an entry for a new deadline or one that moves forward. A deadline that moves back needs none.
     pub(crate) fn add(&mut self, at: Timestamp, key: K) {
         self.entries.push(Reverse((at, key)));
@@ -29,12 +29,12 @@ impl<K: Ord + Copy> Deadlines<K> {
 
     /// Returns the first key due, and when. `deadline` returns the current deadline of a key, `None` if it has none any
     /// more.
-    pub(crate) fn first(&mut self, deadline: impl Fn(K) -> Option<Timestamp>) -> Option<(Timestamp, K)> {
+    pub(crate) fn first(&mut self, deadline: impl Fn(&K) -> Option<Timestamp>) -> Option<(Timestamp, K)> {
         loop {
             let mut first = self.entries.peek_mut()?;
-            let Reverse((at_earliest, key)) = *first;
+            let Reverse((at_earliest, key)) = &*first;
             match deadline(key) {
-                Some(at) if at <= at_earliest => return Some((at_earliest, key)),
+                Some(at) if at <= *at_earliest => return Some((*at_earliest, key.clone())),
                 Some(at) => first.0.0 = at,
                 None => drop(std::collections::binary_heap::PeekMut::pop(first)),
             }

@@ -123,14 +123,14 @@ impl InProcess {
         Ok(())
     }
 
-    fn view(&self, event: EventId, user: UserId, state: &UserState) -> View {
+    fn view(&self, event: EventId, user: &UserId, state: &UserState) -> View {
         View::new(&self.options.keys, &self.options.timings, event, user, state)
     }
 }
 
 #[async_trait]
 impl WaitingRoom for InProcess {
-    async fn join(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Joined, Error> {
+    async fn join(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<Joined, Error> {
         let (state, new) = self.call(event, settings, |room, now| (room.join(user, now), None)).await?;
         Ok(Joined { view: self.view(event, user, &state), new })
     }
@@ -139,7 +139,7 @@ impl WaitingRoom for InProcess {
         &self,
         event: EventId,
         settings: &EventSettings,
-        user: UserId,
+        user: &UserId,
     ) -> Result<Result<View, Refusal>, Error> {
         let state = self.call(event, settings, |room, now| (room.poll(user, now), None)).await?;
         Ok(state.map(|state| self.view(event, user, &state)).ok_or(Refusal::NotInQueue))
@@ -149,13 +149,15 @@ impl WaitingRoom for InProcess {
         &self,
         event: EventId,
         settings: &EventSettings,
-        user: UserId,
+        user: &UserId,
     ) -> Result<Result<Entered, Refusal>, Error> {
         let id = (self.options.ids)();
         let outcome = self.call(event, settings, |room, now| {
             let outcome = room.enter(user, id, now);
             let change = match &outcome {
-                EnterOutcome::Entered { first: true, state } => Some(Change::Admitted { event, user, at: state.at }),
+                EnterOutcome::Entered { first: true, state } => {
+                    Some(Change::Admitted { event, user: user.clone(), at: state.at })
+                }
                 _ => None,
             };
             (outcome, change)
@@ -172,15 +174,15 @@ impl WaitingRoom for InProcess {
         })
     }
 
-    async fn leave(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<bool, Error> {
+    async fn leave(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<bool, Error> {
         self.call(event, settings, |room, now| (room.leave(user, now), None)).await
     }
 
-    async fn give_back(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<bool, Error> {
+    async fn give_back(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<bool, Error> {
         self.call(event, settings, |room, now| (room.give_back(user, now), None)).await
     }
 
-    async fn entry(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Option<Entry>, Error> {
+    async fn entry(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<Option<Entry>, Error> {
         let admission = self.call(event, settings, |room, now| (room.entry(user, now), None)).await?;
         Ok(admission.map(|admission| Entry::sign(&self.options.keys, event, user, admission)))
     }

@@ -56,7 +56,7 @@ fn damaged(what: impl std::fmt::Display) -> Error {
 }
 
 /// Builds a row from its columns.
-fn row(event: i64, number: i64, user: i64, joined_at: i64, entry: EntryColumns) -> Result<Row, Error> {
+fn row(event: i64, number: i64, user: &str, joined_at: i64, entry: EntryColumns) -> Result<Row, Error> {
     let admission = match entry {
         (None, None, None) => None,
         (Some(id), Some(entered_at), Some(expires_at)) => Some(Admission {
@@ -69,7 +69,7 @@ fn row(event: i64, number: i64, user: i64, joined_at: i64, entry: EntryColumns) 
     Ok(Row {
         event: EventId(event as u64),
         number: u64::try_from(number).ok().filter(|number| *number > 0).ok_or_else(|| damaged("a number below 1"))?,
-        user: UserId::new(user as u64).ok_or_else(|| damaged("an invalid user id"))?,
+        user: UserId::parse_text(user).ok_or_else(|| damaged("an invalid user id"))?,
         joined_at: Timestamp::from_millis(joined_at),
         admission,
     })

@@ -20,7 +20,7 @@
 mod deadlines;
 pub mod in_process;
 pub mod journal;
-mod line;
+mod ranked_queue;
 mod rate;
 pub mod redis_room;
 pub mod room;

@@ -101,17 +101,17 @@ impl RedisRoom {
         action: &str,
         event: EventId,
         settings: &EventSettings,
-        user: Option<UserId>,
+        user: Option<&UserId>,
     ) -> Result<Answer, Error> {
         let RedisOptions { prefix, timings, ids, clock, .. } = &self.options;
-        let user = user.map_or(0, UserId::get);
+        let user = user.unwrap_or(&UserId::SYSTEM);
         let id = if action == "enter" { hex(ids()) } else { String::new() };
         let mut call = SCRIPT.prepare_invoke();
         for key in ["queue", "queue:due", "queue:heard", "queue:ready", "token:count", "queue:room"] {
             call.key(format!("{prefix}{key}:{event}"));
         }
-        call.key(format!("{prefix}token:{event}:{user}")).key(format!("{prefix}queue:changes"));
-        call.arg(action).arg(event.0).arg(user).arg(id.as_str());
+        call.key(format!("{prefix}token:{event}:{}", user.key_part())).key(format!("{prefix}queue:changes"));
+        call.arg(action).arg(event.0).arg(user.to_string()).arg(id.as_str());
         call.arg(settings.revision).arg(settings.max_concurrent).arg(u8::from(settings.paused));
         call.arg(settings.sales_open_at.map_or(0, Timestamp::as_millis));
         for span in [timings.entry_ttl, timings.entry_max, timings.waiter_ttl, timings.ready_ttl] {
@@ -132,11 +132,11 @@ impl RedisRoom {
         Err(Error::Overloaded)
     }
 
-    fn view(&self, event: EventId, user: UserId, state: &UserState) -> View {
+    fn view(&self, event: EventId, user: &UserId, state: &UserState) -> View {
         View::new(&self.options.keys, &self.options.timings, event, user, state)
     }
 
-    fn entry_of(&self, event: EventId, user: UserId, state: Option<&UserState>) -> Option<Entry> {
+    fn entry_of(&self, event: EventId, user: &UserId, state: Option<&UserState>) -> Option<Entry> {
         match state?.standing {
             Standing::Entered(admission) => Some(Entry::sign(&self.options.keys, event, user, admission)),
             Standing::Waiting { .. } | Standing::Ready { .. } => None,
@@ -146,7 +146,7 @@ impl RedisRoom {
 
 #[async_trait]
 impl WaitingRoom for RedisRoom {
-    async fn join(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Joined, Error> {
+    async fn join(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<Joined, Error> {
         let Answer { done, state, .. } = self.call("join", event, settings, Some(user)).await?;
         let state = state.ok_or_else(|| Error::Damaged("a user who joined has no place".into()))?;
         Ok(Joined { view: self.view(event, user, &state), new: done })
@@ -156,7 +156,7 @@ impl WaitingRoom for RedisRoom {
         &self,
         event: EventId,
         settings: &EventSettings,
-        user: UserId,
+        user: &UserId,
     ) -> Result<Result<View, Refusal>, Error> {
         let Answer { state, .. } = self.call("poll", event, settings, Some(user)).await?;
         Ok(state.map(|state| self.view(event, user, &state)).ok_or(Refusal::NotInQueue))
@@ -166,7 +166,7 @@ impl WaitingRoom for RedisRoom {
         &self,
         event: EventId,
         settings: &EventSettings,
-        user: UserId,
+        user: &UserId,
     ) -> Result<Result<Entered, Refusal>, Error> {
         let Answer { done, state, .. } = self.call("enter", event, settings, Some(user)).await?;
         Ok(match (self.entry_of(event, user, state.as_ref()), state) {
@@ -176,15 +176,15 @@ impl WaitingRoom for RedisRoom {
         })
     }
 
-    async fn leave(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<bool, Error> {
+    async fn leave(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<bool, Error> {
         Ok(self.call("leave", event, settings, Some(user)).await?.done)
     }
 
-    async fn give_back(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<bool, Error> {
+    async fn give_back(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<bool, Error> {
         Ok(self.call("give_back", event, settings, Some(user)).await?.done)
     }
 
-    async fn entry(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Option<Entry>, Error> {
+    async fn entry(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<Option<Entry>, Error> {
         let Answer { state, .. } = self.call("entry", event, settings, Some(user)).await?;
         Ok(self.entry_of(event, user, state.as_ref()))
     }

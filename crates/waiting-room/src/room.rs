@@ -21,7 +21,7 @@ use holdfast_core::map::Map;
 
 use crate::deadlines::Deadlines;
 use crate::journal::{Record, Row};
-use crate::line::RankedQueue;
+use crate::ranked_queue::RankedQueue;
 use crate::rate::Rate;
 use crate::settings::{EventSettings, Timings};
 use crate::view::{Admission, Standing, UserState};
@@ -107,11 +107,11 @@ impl Room {
         for row in rows {
             if let Some(admission) = row.admission {
                 room.queue.skip_to(row.number);
-                room.entry_deadlines.add(admission.expires_at, row.user);
+                room.entry_deadlines.add(admission.expires_at, row.user.clone());
                 room.entries.insert(row.user, Inside { number: row.number, admission });
             } else {
                 room.queue.skip_to(row.number - 1);
-                let number = room.append(row.user);
+                let number = room.append(&row.user);
                 assert_eq!(number, row.number, "rows are in the order of their numbers");
             }
         }
@@ -128,19 +128,19 @@ impl Room {
     }
 
     /// Takes a place at the end, unless the user has one or is inside. True if it is new.
-    pub fn join(&mut self, user: UserId, now: Timestamp) -> (UserState, bool) {
+    pub fn join(&mut self, user: &UserId, now: Timestamp) -> (UserState, bool) {
         self.advance(now);
-        let new = !self.entries.contains_key(&user) && !self.refresh_waiter(user);
+        let new = !self.entries.contains_key(user) && !self.refresh_waiter(user);
         if new {
             let number = self.append(user);
-            self.records.push(Record::Joined { number, user, at: self.now });
+            self.records.push(Record::Joined { number, user: user.clone(), at: self.now });
             self.update_ready();
         }
         (self.user_state(user).expect("a user who joined has a place"), new)
     }
 
     /// Extends the place or renews the entry. `None` if the user has neither.
-    pub fn poll(&mut self, user: UserId, now: Timestamp) -> Option<UserState> {
+    pub fn poll(&mut self, user: &UserId, now: Timestamp) -> Option<UserState> {
         self.advance(now);
         if !self.refresh_waiter(user) {
             self.renew(user);
@@ -149,10 +149,10 @@ impl Room {
     }
 
     /// Enters if it is the user's turn. `id` becomes the id of the new entry.
-    pub fn enter(&mut self, user: UserId, id: [u8; 16], now: Timestamp) -> EnterOutcome {
+    pub fn enter(&mut self, user: &UserId, id: [u8; 16], now: Timestamp) -> EnterOutcome {
         self.advance(now);
         if self.refresh_waiter(user) {
-            let number = *self.numbers.get(&user).expect("a refreshed waiter has a number");
+            let number = *self.numbers.get(user).expect("a refreshed waiter has a number");
             if self.queue.get(number).is_none_or(|waiter| waiter.ready_until.is_none()) {
                 return EnterOutcome::NotYet(self.user_state(user).expect("a waiter has a state"));
             }
@@ -166,9 +166,9 @@ impl Room {
     }
 
     /// Ends the place or the entry. True if there was one.
-    pub fn leave(&mut self, user: UserId, now: Timestamp) -> bool {
+    pub fn leave(&mut self, user: &UserId, now: Timestamp) -> bool {
         self.advance(now);
-        match self.numbers.get(&user) {
+        match self.numbers.get(user) {
             Some(&number) => {
                 self.drop_waiter(number);
                 self.update_ready();
@@ -179,7 +179,7 @@ impl Room {
     }
 
     /// Ends the entry but not a place. True if there was one.
-    pub fn give_back(&mut self, user: UserId, now: Timestamp) -> bool {
+    pub fn give_back(&mut self, user: &UserId, now: Timestamp) -> bool {
         self.advance(now);
         let had = self.drop_entry(user);
         self.update_ready();
@@ -187,9 +187,9 @@ impl Room {
     }
 
     /// Returns the user's entry if it is live, without renewing it.
-    pub fn entry(&mut self, user: UserId, now: Timestamp) -> Option<Admission> {
+    pub fn entry(&mut self, user: &UserId, now: Timestamp) -> Option<Admission> {
         self.advance(now);
-        self.entries.get(&user).map(|inside| inside.admission)
+        self.entries.get(user).map(|inside| inside.admission)
     }
 
     pub fn stats(&mut self, now: Timestamp) -> Stats {
@@ -214,11 +214,11 @@ impl Room {
         self.queue.is_empty() && self.entries.is_empty() && self.rate.per_minute(self.now) == 0
     }
 
-    fn user_state(&self, user: UserId) -> Option<UserState> {
-        let standing = match self.entries.get(&user) {
+    fn user_state(&self, user: &UserId) -> Option<UserState> {
+        let standing = match self.entries.get(user) {
             Some(inside) => Standing::Entered(inside.admission),
             None => {
-                let number = *self.numbers.get(&user)?;
+                let number = *self.numbers.get(user)?;
                 let rank = self.queue.rank(number)? as u64;
                 match self.queue.get(number)?.ready_until {
                     Some(until) => Standing::Ready { rank, until },
@@ -237,23 +237,23 @@ impl Room {
     }
 
     /// Adds the user at the end of the queue, with a whole `waiter_ttl`.
-    fn append(&mut self, user: UserId) -> u64 {
+    fn append(&mut self, user: &UserId) -> u64 {
         let waiting_until = self.now + self.timings.waiter_ttl;
-        let number = self.queue.push(Waiter { user, waiting_until, ready_until: None });
-        self.numbers.insert(user, number);
+        let number = self.queue.push(Waiter { user: user.clone(), waiting_until, ready_until: None });
+        self.numbers.insert(user.clone(), number);
         self.add_waiter_deadline(waiting_until, number);
         number
     }
 
     /// Extends a waiter's deadline. False if the user has no place.
-    fn refresh_waiter(&mut self, user: UserId) -> bool {
-        let Some(waiter) = self.numbers.get(&user).and_then(|number| self.queue.get_mut(*number)) else { return false };
+    fn refresh_waiter(&mut self, user: &UserId) -> bool {
+        let Some(waiter) = self.numbers.get(user).and_then(|number| self.queue.get_mut(*number)) else { return false };
         waiter.waiting_until = self.now + self.timings.waiter_ttl;
         true
     }
 
-    fn renew(&mut self, user: UserId) {
-        let Some(inside) = self.entries.get_mut(&user) else { return };
+    fn renew(&mut self, user: &UserId) {
+        let Some(inside) = self.entries.get_mut(user) else { return };
         let admission = &mut inside.admission;
         let renewed = (self.now + self.timings.entry_ttl).min(admission.entered_at + self.timings.entry_max);
         if renewed > admission.expires_at {
@@ -262,17 +262,17 @@ impl Room {
         }
     }
 
-    fn admit(&mut self, number: u64, user: UserId, id: [u8; 16]) {
+    fn admit(&mut self, number: u64, user: &UserId, id: [u8; 16]) {
         self.queue.remove(number);
-        self.numbers.remove(&user);
+        self.numbers.remove(user);
         self.ready -= 1;
         let expires_at = self.now + self.timings.entry_ttl.min(self.timings.entry_max);
         let admission = Admission { id, entered_at: self.now, expires_at };
-        self.entries.insert(user, Inside { number, admission });
-        self.entry_deadlines.add(expires_at, user);
+        self.entries.insert(user.clone(), Inside { number, admission });
+        self.entry_deadlines.add(expires_at, user.clone());
         if self.entry_deadlines.needs_rebuild(self.entries.len()) {
             self.entry_deadlines
-                .rebuild(self.entries.iter().map(|(user, inside)| (inside.admission.expires_at, *user)));
+                .rebuild(self.entries.iter().map(|(user, inside)| (inside.admission.expires_at, user.clone())));
         }
         self.rate.count(self.now);
         self.records.push(Record::Entered { number, admission });

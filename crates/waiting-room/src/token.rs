@@ -98,10 +98,10 @@ impl Keys {
     }
 
     /// Returns the same token for the same entry until the entry is renewed or the key rotated.
-    pub fn sign(&self, event: EventId, user: UserId, entry: &Admission) -> String {
+    pub fn sign(&self, event: EventId, user: &UserId, entry: &Admission) -> String {
         let header = Header { kid: Some(self.current.id.clone()), ..Header::new(Algorithm::HS256) };
         let claims = EncodedClaims {
-            sub: user.get().to_string(),
+            sub: user.to_string(),
             event: event.0,
             iat: entry.entered_at.as_millis().div_euclid(1_000),
             exp: -(-entry.expires_at.as_millis()).div_euclid(1_000),
@@ -111,15 +111,15 @@ impl Keys {
     }
 
     /// Verifies a token for a caller that knows the event and the user.
-    pub fn check(&self, token: &str, event: EventId, user: UserId, now: Timestamp) -> Result<Claims, BadToken> {
+    pub fn check(&self, token: &str, event: EventId, user: &UserId, now: Timestamp) -> Result<Claims, BadToken> {
         let claims = self.read(token, now)?;
-        if (claims.event, claims.user) == (event, user) { Ok(claims) } else { Err(BadToken::ForAnother) }
+        if (claims.event, &claims.user) == (event, user) { Ok(claims) } else { Err(BadToken::ForAnother) }
     }
 
     /// Whether a token proves this entry. The entry may have been renewed since the token was issued; a token of an ended
     /// entry proves nothing, also before its `exp`.
-    pub fn proves(&self, token: &str, event: EventId, user: UserId, entry: &Entry) -> bool {
-        self.claims(token).is_ok_and(|claims| (claims.event, claims.user, claims.entry_id) == (event, user, entry.id))
+    pub fn proves(&self, token: &str, event: EventId, user: &UserId, entry: &Entry) -> bool {
+        self.claims(token).is_ok_and(|claims| (claims.event, &claims.user, claims.entry_id) == (event, user, entry.id))
     }
 
     /// Returns the claims of a token that is authentic and has not expired.
@@ -150,7 +150,7 @@ impl EncodedClaims {
     fn parse(&self) -> Option<Claims> {
         Some(Claims {
             event: EventId(self.event),
-            user: self.sub.parse().ok().and_then(UserId::new)?,
+            user: UserId::parse_text(&self.sub)?,
             issued_at: Timestamp::from_millis(self.iat.checked_mul(1_000)?),
             expires_at: Timestamp::from_millis(self.exp.checked_mul(1_000)?),
             entry_id: u128::from_str_radix(&self.jti, 16).ok()?.to_be_bytes(),
@@ -182,22 +182,22 @@ mod tests {
     }
 
     fn signed(keys: &Keys) -> String {
-        keys.sign(EVENT, user(5), &Admission { id: [9; 16], entered_at: at(ENTRY.0), expires_at: at(ENTRY.1) })
+        keys.sign(EVENT, &user(5), &Admission { id: [9; 16], entered_at: at(ENTRY.0), expires_at: at(ENTRY.1) })
     }
 
     #[test]
     fn token_is_valid_until_it_expires() {
         let (keys, now) = (keys(), at(300_999));
-        let claims = keys.check(&signed(&keys), EVENT, user(5), now).unwrap();
+        let claims = keys.check(&signed(&keys), EVENT, &user(5), now).unwrap();
         assert_eq!((claims.issued_at, claims.expires_at, claims.entry_id), (at(ENTRY.0), at(ENTRY.1), [9; 16]));
-        assert_eq!(keys.check(&signed(&keys), EVENT, user(5), at(301_000)), Err(BadToken::Expired));
+        assert_eq!(keys.check(&signed(&keys), EVENT, &user(5), at(301_000)), Err(BadToken::Expired));
     }
 
     #[test]
     fn token_of_another_user_or_event_is_refused() {
         let keys = keys();
-        assert_eq!(keys.check(&signed(&keys), EventId(8), user(5), at(2_000)), Err(BadToken::ForAnother));
-        assert_eq!(keys.check(&signed(&keys), EVENT, user(6), at(2_000)), Err(BadToken::ForAnother));
+        assert_eq!(keys.check(&signed(&keys), EventId(8), &user(5), at(2_000)), Err(BadToken::ForAnother));
+        assert_eq!(keys.check(&signed(&keys), EVENT, &user(6), at(2_000)), Err(BadToken::ForAnother));
     }
 
     #[test]
@@ -237,10 +237,10 @@ mod tests {
     fn previous_keys_stay_valid() {
         let old = signed(&keys());
         let rotated = Keys::new(key(2), vec![key(1)]);
-        assert!(rotated.check(&old, EVENT, user(5), at(2_000)).is_ok());
+        assert!(rotated.check(&old, EVENT, &user(5), at(2_000)).is_ok());
         assert_ne!(signed(&rotated), old);
         let removed = Keys::new(key(2), Vec::new());
-        assert_eq!(removed.check(&old, EVENT, user(5), at(2_000)), Err(BadToken::UnknownKey));
+        assert_eq!(removed.check(&old, EVENT, &user(5), at(2_000)), Err(BadToken::UnknownKey));
     }
 
     #[test]
@@ -250,17 +250,17 @@ mod tests {
             Entry::sign(
                 &keys,
                 EVENT,
-                user(5),
+                &user(5),
                 Admission { id: [id; 16], entered_at: at(0), expires_at: at(expires_at) },
             )
         };
         let (first, renewed, next) = (entry(9, 1_000), entry(9, 2_000), entry(8, 2_000));
-        assert!(keys.proves(&first.token, EVENT, user(5), &renewed), "renewed entry");
-        assert!(!keys.proves(&first.token, EVENT, user(5), &next), "ended entry");
-        assert!(!keys.proves(&first.token, EventId(8), user(5), &first));
-        assert!(!keys.proves(&first.token, EVENT, user(6), &first));
-        assert!(!Keys::new(key(2), Vec::new()).proves(&first.token, EVENT, user(5), &first), "unknown key");
-        assert!(!keys.proves("x", EVENT, user(5), &first));
+        assert!(keys.proves(&first.token, EVENT, &user(5), &renewed), "renewed entry");
+        assert!(!keys.proves(&first.token, EVENT, &user(5), &next), "ended entry");
+        assert!(!keys.proves(&first.token, EventId(8), &user(5), &first));
+        assert!(!keys.proves(&first.token, EVENT, &user(6), &first));
+        assert!(!Keys::new(key(2), Vec::new()).proves(&first.token, EVENT, &user(5), &first), "unknown key");
+        assert!(!keys.proves("x", EVENT, &user(5), &first));
     }
 
     #[test]

@@ -72,14 +72,14 @@ pub struct View {
 }
 
 impl Entry {
-    pub fn sign(keys: &Keys, event: EventId, user: UserId, admission: Admission) -> Self {
+    pub fn sign(keys: &Keys, event: EventId, user: &UserId, admission: Admission) -> Self {
         let Admission { id, entered_at, expires_at } = admission;
         Self { token: keys.sign(event, user, &admission), id, entered_at, expires_at }
     }
 }
 
 impl View {
-    pub fn new(keys: &Keys, timings: &Timings, event: EventId, user: UserId, state: &UserState) -> Self {
+    pub fn new(keys: &Keys, timings: &Timings, event: EventId, user: &UserId, state: &UserState) -> Self {
         let (status, rank) = match state.standing {
             Standing::Waiting { rank } => (Status::Waiting, rank),
             Standing::Ready { rank, until } => (Status::Ready { until }, rank),

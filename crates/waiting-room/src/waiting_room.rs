@@ -62,7 +62,7 @@ pub struct Stats {
 }
 
 /// Notification to subscribers, sent once the change is durable. A subscriber that lags misses some and should reload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A user has entered for the first time.
     Admitted { event: EventId, user: UserId, at: Timestamp },
@@ -73,14 +73,14 @@ pub enum Change {
 #[async_trait]
 pub trait WaitingRoom: Send + Sync {
     /// Takes a place at the end of the queue. A user with a place or an entry keeps it.
-    async fn join(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Joined, Error>;
+    async fn join(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<Joined, Error>;
 
     /// Returns the user's position. Extends a waiter's deadline, and renews an entry.
     async fn poll(
         &self,
         event: EventId,
         settings: &EventSettings,
-        user: UserId,
+        user: &UserId,
     ) -> Result<Result<View, Refusal>, Error>;
 
     /// Enters if it is the user's turn. A user who is inside gets the same entry again, not renewed.
@@ -88,17 +88,17 @@ pub trait WaitingRoom: Send + Sync {
         &self,
         event: EventId,
         settings: &EventSettings,
-        user: UserId,
+        user: &UserId,
     ) -> Result<Result<Entered, Refusal>, Error>;
 
     /// Ends the place or the entry. True if there was one.
-    async fn leave(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<bool, Error>;
+    async fn leave(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<bool, Error>;
 
     /// Ends the entry but not a place, once its purpose is served. True if there was one.
-    async fn give_back(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<bool, Error>;
+    async fn give_back(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<bool, Error>;
 
     /// Returns the user's entry if it is live, without renewing it.
-    async fn entry(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Option<Entry>, Error>;
+    async fn entry(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<Option<Entry>, Error>;
 
     /// Applies changed settings at once.
     async fn configure(&self, event: EventId, settings: &EventSettings) -> Result<(), Error>;

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::calendar::slot::SlotRefBody;
+use crate::ids::UserId;
 #[cfg(feature = "openapi")]
-use crate::ids::{self, LockId, RoomReservationId, UserId};
+use crate::ids::{self, LockId, RoomReservationId};
 
 #[cfg(feature = "core")]
 mod convert;
@@ -19,8 +20,7 @@ mod convert;
 pub struct NewLockBody {
     /// Optional if a header or token names the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<UserId>))]
-    pub user_id: Option<u64>,
+    pub user_id: Option<UserId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(format = Date))]
     pub date: Option<String>,
@@ -46,8 +46,7 @@ pub struct LockView {
     pub lock_id: Uuid,
     #[cfg_attr(feature = "openapi", schema(value_type = ids::RoomId))]
     pub room_id: u64,
-    #[cfg_attr(feature = "openapi", schema(value_type = UserId))]
-    pub user_id: u64,
+    pub user_id: UserId,
     pub slots: Vec<LineView>,
     pub total_price: i64,
     pub currency: String,
@@ -95,8 +94,7 @@ pub struct RoomReservationView {
     pub lock_id: Uuid,
     #[cfg_attr(feature = "openapi", schema(value_type = ids::RoomId))]
     pub room_id: u64,
-    #[cfg_attr(feature = "openapi", schema(value_type = UserId))]
-    pub user_id: u64,
+    pub user_id: UserId,
     pub slots: Vec<LineView>,
     pub total_price: i64,
     pub currency: String,

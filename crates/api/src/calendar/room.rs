@@ -124,7 +124,7 @@ pub struct RoomView {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = NewOperatingHours))]
 pub struct HoursBody {
     /// By weekday, `mon` to `sun`; omitted days are closed.
-    pub weekly: BTreeMap<String, Vec<OpenHoursBody>>,
+    pub weekly: BTreeMap<String, Vec<OpenIntervalBody>>,
     /// Dates with hours of their own; no hours mean closed.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 1_000))]
@@ -133,8 +133,8 @@ pub struct HoursBody {
 
 /// If `to` is before `from`, it is a time of the next day.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = OpenHours))]
-pub struct OpenHoursBody {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = OpenInterval))]
+pub struct OpenIntervalBody {
     /// `HH:MM`
     pub from: String,
     /// `HH:MM`, up to `24:00`
@@ -146,7 +146,7 @@ pub struct OpenHoursBody {
 pub struct ExceptionBody {
     #[cfg_attr(feature = "openapi", schema(format = Date))]
     pub date: String,
-    pub hours: Vec<OpenHoursBody>,
+    pub hours: Vec<OpenIntervalBody>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -155,7 +155,7 @@ pub struct ExceptionBody {
 pub struct HoursView {
     #[cfg_attr(feature = "openapi", schema(value_type = ids::RoomId))]
     pub room_id: u64,
-    pub weekly: BTreeMap<String, Vec<OpenHoursBody>>,
+    pub weekly: BTreeMap<String, Vec<OpenIntervalBody>>,
     pub exceptions: Vec<ExceptionBody>,
     /// Reservations with a slot that is now outside the hours; they stay as they are.
     #[serde(skip_serializing_if = "Option::is_none")]

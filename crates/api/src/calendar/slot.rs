@@ -3,8 +3,9 @@
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
+use crate::ids::UserId;
 #[cfg(feature = "openapi")]
-use crate::ids::{self, RoomId, UserId};
+use crate::ids::{self, RoomId};
 
 #[cfg(feature = "core")]
 pub use self::convert::starts;
@@ -25,8 +26,8 @@ pub struct SlotRefBody {
 /// Either `date` and `times`, or `slots`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AskedSlots))]
-pub struct AskBody {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SlotAvailabilityRequest))]
+pub struct SlotAvailabilityBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(format = Date))]
     pub date: Option<String>,
@@ -40,8 +41,7 @@ pub struct AskBody {
     pub slots: Option<Vec<SlotRefBody>>,
     /// User whose own locks do not count; optional.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<UserId>))]
-    pub user_id: Option<u64>,
+    pub user_id: Option<UserId>,
 }
 
 /// Either `date` and `times`, or `slots`.
@@ -120,7 +120,7 @@ pub struct AvailabilityView {
     /// Total of those slots that the caller can lock now.
     pub total_price: i64,
     pub currency: String,
-    pub slots: Vec<AskedSlotView>,
+    pub slots: Vec<RequestedSlotView>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -135,20 +135,20 @@ pub enum ResultView {
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AskedSlot))]
-pub struct AskedSlotView {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = RequestedSlot))]
+pub struct RequestedSlotView {
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = Date))]
     pub date: Date,
     pub time: String,
-    pub status: AskedStatusView,
+    pub status: RequestedSlotStatusView,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AskedSlotStatus))]
-pub enum AskedStatusView {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = RequestedSlotStatus))]
+pub enum RequestedSlotStatusView {
     Available,
     /// Locked by the caller, who may lock it again.
     LockedByCaller,

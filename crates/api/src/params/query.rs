@@ -7,6 +7,7 @@ use crate::ids::{EventId, RoomId, RoomTypeId, UserId};
 #[cfg(feature = "openapi")]
 use crate::stay::ReservationStatus;
 
+/// User of a call.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
@@ -16,7 +17,7 @@ pub struct UserQuery {
     pub user_id: Option<String>,
 }
 
-/// Filter of stays' reservations.
+/// Filter of stay reservations.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
@@ -63,6 +64,7 @@ pub struct SlotQuery {
     pub to: Option<String>,
 }
 
+/// Range of dates, both included.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct DateRangeQuery {
@@ -72,6 +74,7 @@ pub struct DateRangeQuery {
     pub to: Option<String>,
 }
 
+/// One date.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct DateQuery {
@@ -79,6 +82,7 @@ pub struct DateQuery {
     pub date: Option<String>,
 }
 
+/// Country of holidays.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct HolidayQuery {
@@ -87,11 +91,12 @@ pub struct HolidayQuery {
     pub country: Option<String>,
 }
 
+/// Options of an order reservation.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct ReserveQuery {
-    /// Whether a live reservation of the user is replaced.
+    /// Whether to replace a live reservation of the user.
     #[cfg_attr(feature = "openapi", param(value_type = bool, required = false))]
     pub replace: Option<String>,
     #[cfg_attr(feature = "openapi", param(value_type = UserId, required = false))]
@@ -126,15 +131,16 @@ pub struct BookingQuery {
 pub struct OutboxQuery {
     #[cfg_attr(feature = "openapi", param(value_type = String, required = false))]
     pub status: Option<String>,
-    /// Whose outbox, if services run apart: `booking` (the default), `course`, `notify` or `api`.
+    /// Service with the outbox, if services run apart: `booking` (the default), `course`, `notify` or `api`.
     #[cfg_attr(feature = "openapi", param(value_type = String, required = false))]
     pub service: Option<String>,
 }
 
+/// Service of an outbox.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct ServiceQuery {
-    /// Whose outbox, if services run apart: `booking` (the default), `course`, `notify` or `api`.
+    /// Service with the outbox, if services run apart: `booking` (the default), `course`, `notify` or `api`.
     #[cfg_attr(feature = "openapi", param(value_type = String, required = false))]
     pub service: Option<String>,
 }

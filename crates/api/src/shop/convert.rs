@@ -1,9 +1,11 @@
 //! Conversions from and to the types of the rules.
 
 use holdfast_core::Timestamp;
+use holdfast_core::hold::Hold;
+use holdfast_core::id::UserId;
 use holdfast_core::shop::product::ProductView as CoreProduct;
 use holdfast_core::shop::{
-    Cart, Coupon, Discount, Order, OrderHold, OrderLine, OrderState, PaidOrder, ReservedOrder, StockView, UserAccount,
+    Cart, Coupon, Discount, Order, OrderState, PaidOrder, ReservedOrder, StockItem, StockView, UserAccount,
 };
 
 use super::{
@@ -15,7 +17,7 @@ use super::{
 impl UserView {
     pub fn new(account: &UserAccount) -> Self {
         Self {
-            id: account.id.get(),
+            id: (&account.id).into(),
             name: account.name.to_string(),
             balance: account.balance,
             currency: account.currency.as_str().to_owned(),
@@ -63,7 +65,7 @@ impl CartView {
             price: line.option.price,
             is_active: line.option.is_active,
         });
-        Self { user_id: cart.user.get(), items: items.collect() }
+        Self { user_id: (&cart.user).into(), items: items.collect() }
     }
 }
 
@@ -85,13 +87,13 @@ impl CouponView {
         }
     }
 
-    pub fn issued(coupon: &Coupon, user: u64) -> Self {
-        Self { user_id: Some(user), ..Self::new(coupon) }
+    pub fn issued(coupon: &Coupon, user: &UserId) -> Self {
+        Self { user_id: Some(user.into()), ..Self::new(coupon) }
     }
 }
 
 impl ReservationView {
-    fn new(hold: &OrderHold, line: &OrderLine, available_stock: u32) -> Self {
+    fn new(hold: &Hold, line: &StockItem, available_stock: u32) -> Self {
         Self {
             reservation_id: line.reservation.get(),
             product_option_id: line.option.get(),
@@ -101,15 +103,15 @@ impl ReservationView {
             status: InventoryReservationStatus::Reserved,
             available_stock,
             reserved_at: hold.created_at.to_jiff(),
-            expires_at: hold.expires_at.to_jiff(),
+            expires_at: hold.ends_at().to_jiff(),
         }
     }
 }
 
 impl ReservationsView {
     pub fn new(reserved: &ReservedOrder) -> Self {
-        let lines = reserved.hold.lines.iter().zip(&reserved.available);
-        let view = |(line, available): (&OrderLine, &u32)| ReservationView::new(&reserved.hold, line, *available);
+        let lines = reserved.hold.items::<StockItem>().zip(&reserved.available);
+        let view = |(line, available): (&StockItem, &u32)| ReservationView::new(&reserved.hold, line, *available);
         Self { reservations: lines.map(view).collect() }
     }
 }
@@ -117,21 +119,21 @@ impl ReservationsView {
 impl LiveReservationView {
     pub fn new(reserved: &ReservedOrder) -> Self {
         let hold = &reserved.hold;
-        let priced = |(line, available): (&OrderLine, &u32)| PricedReservationView {
+        let priced = |(line, available): (&StockItem, &u32)| PricedReservationView {
             reservation: ReservationView::new(hold, line, *available),
             unit_price: line.unit_price,
         };
         Self {
-            reservations: hold.lines.iter().zip(&reserved.available).map(priced).collect(),
-            total_amount: hold.total,
+            reservations: hold.items::<StockItem>().zip(&reserved.available).map(priced).collect(),
+            total_amount: hold.total(),
             currency: hold.currency.as_str().to_owned(),
-            expires_at: hold.expires_at.to_jiff(),
+            expires_at: hold.ends_at().to_jiff(),
         }
     }
 }
 
 impl OrderItemView {
-    fn new(line: &OrderLine) -> Self {
+    fn new(line: &StockItem) -> Self {
         Self {
             reservation_id: line.reservation.get(),
             product_option_id: line.option.get(),
@@ -152,7 +154,7 @@ impl OrderView {
         };
         Self {
             order_id: order.id.get(),
-            user_id: order.user.get(),
+            user_id: (&order.user).into(),
             status,
             items: order.items.iter().map(OrderItemView::new).collect(),
             total_amount: order.total,
@@ -172,13 +174,13 @@ impl OrderView {
 }
 
 impl ReservationEventView {
-    pub fn new(hold: &OrderHold) -> Self {
+    pub fn new(hold: &Hold) -> Self {
         Self {
-            user_id: hold.owner.get(),
-            items: hold.lines.iter().map(OrderItemView::new).collect(),
-            total_amount: hold.total,
+            user_id: (&hold.owner).into(),
+            items: hold.items::<StockItem>().map(OrderItemView::new).collect(),
+            total_amount: hold.total(),
             currency: hold.currency.as_str().to_owned(),
-            expires_at: hold.expires_at.to_jiff(),
+            expires_at: hold.ends_at().to_jiff(),
         }
     }
 }

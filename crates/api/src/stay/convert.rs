@@ -1,9 +1,9 @@
 //! Conversions from and to the types of the rules.
 
 use holdfast_core::Timestamp;
-use holdfast_core::hold::Status;
+use holdfast_core::hold::{Hold, Status};
 use holdfast_core::stay::availability::{Availability, NightAvailability};
-use holdfast_core::stay::{RoomType, StayDates, StayHold, StayReservation, StayReservationState};
+use holdfast_core::stay::{RoomType, StayDates, StayItem, StayReservation, StayReservationState};
 
 use super::{
     AvailabilityView, HoldStatus, NightView, NightsClosedView, ReservationStatus, RoomTypeView, StayHoldView,
@@ -55,34 +55,41 @@ impl NightView {
     }
 }
 
-impl StayHoldView {
-    pub fn new(hold: &StayHold, now: Timestamp) -> Self {
-        let (status, reservation_id) = match hold.status(now) {
+impl HoldStatus {
+    /// Returns the status of a hold at a time.
+    pub fn of(hold: &Hold, now: Timestamp) -> Self {
+        match hold.status(now) {
             // A prepared confirmation is shown as held: it is decided within a moment.
-            Status::Held | Status::Prepared => (HoldStatus::Held, None),
-            Status::Confirmed { record } => (HoldStatus::Confirmed, Some(record)),
-            Status::Cancelled => (HoldStatus::Cancelled, None),
-            Status::Replaced => (HoldStatus::Replaced, None),
-            Status::Expired => (HoldStatus::Expired, None),
-        };
+            Status::Held | Status::Prepared => Self::Held,
+            Status::Confirmed => Self::Confirmed,
+            Status::Cancelled => Self::Cancelled,
+            Status::Replaced => Self::Replaced,
+            Status::Expired => Self::Expired,
+        }
+    }
+}
+
+impl StayHoldView {
+    pub fn new(hold: &Hold, now: Timestamp) -> Self {
+        let item = hold.item::<StayItem>();
         Self {
             hold_id: hold.id.0,
-            room_type_id: hold.room_type.get(),
-            check_in: hold.dates.check_in,
-            check_out: hold.dates.check_out,
-            user_id: hold.owner.get(),
-            client_hold_key: hold.client_key.to_string(),
-            status,
+            room_type_id: item.room_type.get(),
+            check_in: item.dates.check_in,
+            check_out: item.dates.check_out,
+            user_id: (&hold.owner).into(),
+            client_hold_key: item.client_key.map(|key| key.to_string()).unwrap_or_default(),
+            status: HoldStatus::of(hold, now),
             created_at: hold.created_at.to_jiff(),
-            expired_at: hold.expires_at.to_jiff(),
-            price: hold.price,
+            expired_at: hold.ends_at().to_jiff(),
+            price: hold.total(),
             currency: hold.currency.as_str().to_owned(),
-            reservation_id,
+            reservation_id: hold.record(),
         }
     }
 
     /// State of the hold when it was placed.
-    pub fn placed(hold: &StayHold) -> Self {
+    pub fn placed(hold: &Hold) -> Self {
         Self::new(hold, hold.created_at)
     }
 }
@@ -99,7 +106,7 @@ impl StayReservationView {
             room_type_id: reservation.room_type.get(),
             check_in: reservation.dates.check_in,
             check_out: reservation.dates.check_out,
-            user_id: reservation.user.get(),
+            user_id: (&reservation.user).into(),
             status,
             price: reservation.price,
             currency: reservation.currency.as_str().to_owned(),

@@ -40,7 +40,7 @@ impl RefundView {
 
 impl HistoryView {
     fn new(entry: &HistoryEntry) -> Self {
-        let by = match entry.by {
+        let by = match &entry.by {
             By::User(user) => user.to_string(),
             By::Admin => "admin".into(),
             By::System => "system".into(),
@@ -56,7 +56,7 @@ impl BookingView {
             id: booking.id.get(),
             booking_number: booking.number().to_string(),
             status: booking.status().into(),
-            user_id: booking.user.get(),
+            user_id: (&booking.user).into(),
             game_time_slot_id: booking.slot.get(),
             player_count: booking.players,
             unit_price: booking.unit_price,
@@ -85,7 +85,7 @@ impl NotificationView {
         Self {
             id: notification.id.get(),
             booking_id: notification.booking.get(),
-            user_id: notification.user.get(),
+            user_id: (&notification.user).into(),
             r#type: notification.kind.subject().as_str().into(),
             created_at: notification.created_at.to_jiff(),
         }

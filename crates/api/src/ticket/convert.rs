@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use holdfast_core::Timestamp;
-use holdfast_core::hold::Status;
+use holdfast_core::hold::Hold;
 use holdfast_core::ticket::event::EventView as Sold;
 use holdfast_core::ticket::seat::{SeatMap, SeatStatus};
-use holdfast_core::ticket::{ReservedSeat, SeatHold, SeatReservation, SeatReservationState, TicketEvent};
+use holdfast_core::ticket::{ReservedSeat, SeatReservation, SeatReservationState, SeatsItem, TicketEvent};
 
 use super::{
     EventView, SeatHoldView, SeatReservationStatus, SeatReservationView, SeatStatusView, SeatView, TakenSeatView,
@@ -64,31 +64,24 @@ fn taken(seats: &[ReservedSeat]) -> Vec<TakenSeatView> {
 }
 
 impl SeatHoldView {
-    pub fn new(hold: &SeatHold, now: Timestamp) -> Self {
-        let (status, reservation_id) = match hold.status(now) {
-            // A prepared confirmation is shown as held: it is decided within a moment.
-            Status::Held | Status::Prepared => (HoldStatus::Held, None),
-            Status::Confirmed { record } => (HoldStatus::Confirmed, Some(record)),
-            Status::Cancelled => (HoldStatus::Cancelled, None),
-            Status::Replaced => (HoldStatus::Replaced, None),
-            Status::Expired => (HoldStatus::Expired, None),
-        };
+    pub fn new(hold: &Hold, now: Timestamp) -> Self {
+        let item = hold.item::<SeatsItem>();
         Self {
             hold_id: hold.id.0,
-            event_id: hold.event.get(),
-            user_id: hold.owner.get(),
-            seats: taken(&hold.seats),
-            status,
+            event_id: item.event.get(),
+            user_id: (&hold.owner).into(),
+            seats: taken(&item.seats),
+            status: HoldStatus::of(hold, now),
             created_at: hold.created_at.to_jiff(),
-            expires_at: hold.expires_at.to_jiff(),
-            total_price: hold.total,
+            expires_at: hold.ends_at().to_jiff(),
+            total_price: hold.total(),
             currency: hold.currency.as_str().to_owned(),
-            reservation_id,
+            reservation_id: hold.record(),
         }
     }
 
     /// State of the hold when it was placed.
-    pub fn placed(hold: &SeatHold) -> Self {
+    pub fn placed(hold: &Hold) -> Self {
         Self::new(hold, hold.created_at)
     }
 }
@@ -103,7 +96,7 @@ impl SeatReservationView {
             reservation_id: reservation.id.get(),
             hold_id: reservation.hold.0,
             event_id: reservation.event.get(),
-            user_id: reservation.user.get(),
+            user_id: (&reservation.user).into(),
             seats: taken(&reservation.seats),
             total_price: reservation.total,
             currency: reservation.currency.as_str().to_owned(),

@@ -1,6 +1,7 @@
 // One dialog for all actions of operators: it states the effect, and calls the API after confirmation.
 import { api, button, day, fill, h, Problem, say, t } from "./kit.js";
 
+const USER = "[!-~]+";
 const TIME = "([01][0-9]|2[0-3]):[0-5][0-9]|24:00";
 const WEEK = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 const weekday = (at) => day.name(day.plus("2024-01-01", at), { weekday: "short" });
@@ -75,11 +76,11 @@ function input(field, id, changed) {
 }
 
 function line(field, common) {
-  const kind = { integer: "number", moment: "datetime-local", clock: "text" }[field.type] ?? field.type ?? "text";
+  const kind = { integer: "number", moment: "datetime-local", clock: "text", user: "text" }[field.type] ?? field.type ?? "text";
   const isWhole = field.type === "integer";
   const control = h("input", {
     ...common, type: kind, autocomplete: "off", min: field.min ?? (isWhole ? 0 : undefined), max: field.max, step: isWhole ? 1 : undefined,
-    maxlength: field.maxlength ?? (kind === "text" ? 200 : undefined), pattern: field.type === "clock" ? TIME : field.pattern, placeholder: field.type === "clock" ? "09:00" : undefined,
+    maxlength: field.maxlength ?? (field.type === "user" ? 128 : kind === "text" ? 200 : undefined), pattern: { clock: TIME, user: USER }[field.type] ?? field.pattern, placeholder: field.type === "clock" ? "09:00" : undefined,
   });
   control.value = (field.type === "moment" ? here(field.value) : field.value) ?? "";
   return control;
@@ -90,8 +91,12 @@ function read(field, control) {
   const text = control.value.trim();
   if (text === "") return undefined;
   if (field.type === "integer") return Number(text);
+  if (field.type === "user") return user(text);
   return field.type === "moment" ? new Date(text).toISOString() : text;
 }
+
+/** Returns a user for JSON: digits of an integer are a number. */
+const user = (text) => (/^[1-9][0-9]*$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : text);
 
 /** Formats a time for a `datetime-local` input, in local time. */
 function here(moment) {

@@ -81,19 +81,19 @@ function restock(option) {
 function account() {
   act({
     title: t.shop_account,
-    fields: [{ name: "name", label: t.common_name, wide: true }, { name: "currency", label: t.common_currency, required: false, maxlength: 3, pattern: "[A-Z]{3}" }],
+    fields: [{ name: "name", label: t.common_name, wide: true }, { name: "id", label: t.shop_user_id, type: "user", required: false, hint: t.shop_user_id_hint }, { name: "currency", label: t.common_currency, required: false, maxlength: 3, pattern: "[A-Z]{3}" }],
     will: (it) => fill(t.shop_will_account, { name: it.name ?? "…" }),
     request: (body) => ({ method: "POST", path: "/api/users", body }),
-    done: (made) => { location.assign(`/console/search?q=${made.id}`); },
+    done: (made) => { location.assign(`/console/search?q=${encodeURIComponent(made.id)}`); },
   });
 }
 
 function balance() {
   act({
     title: t.shop_balance,
-    fields: [{ name: "id", label: t.shop_user_id, type: "integer", min: 1, value: 1 }, { name: "amount", label: t.shop_amount, type: "integer", min: 1, value: 10000 }],
+    fields: [{ name: "id", label: t.shop_user_id, type: "user", value: 1 }, { name: "amount", label: t.shop_amount, type: "integer", min: 1, value: 10000 }],
     will: (it) => fill(t.shop_will_balance, { id: it.id ?? "…", n: number(it.amount ?? 0) }),
-    request: ({ id, amount }) => ({ method: "POST", path: `/api/users/${id}/balance`, body: { amount } }),
+    request: ({ id, amount }) => ({ method: "POST", path: `/api/users/${encodeURIComponent(id)}/balance`, body: { amount } }),
   });
 }
 
@@ -116,7 +116,7 @@ function coupon() {
 function issue() {
   act({
     title: t.shop_issue,
-    fields: [{ name: "code", label: t.shop_code, maxlength: 64 }, { name: "userId", label: t.shop_user_id, type: "integer", min: 1 }],
+    fields: [{ name: "code", label: t.shop_code, maxlength: 64 }, { name: "userId", label: t.shop_user_id, type: "user" }],
     will: (it) => fill(t.shop_will_issue, { code: it.code ?? "…", id: it.userId ?? "…" }),
     request: ({ code, userId }) => ({ method: "POST", path: `/api/coupons/${encodeURIComponent(code)}/issue`, body: { userId } }),
   });

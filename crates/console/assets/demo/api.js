@@ -1,7 +1,7 @@
 // The customer's side of the API: identity, calls, refusals.
 import { t } from "../texts.js";
 
-const NUMBER = "holdfast.customer";
+const USER = "holdfast.customer";
 
 /** A refusal of the server. Match on `code`, which is stable. `detail` explains it in the page's language. */
 export class Refusal extends Error {
@@ -19,25 +19,25 @@ export const needsToken = document.querySelector(".demo")?.dataset.signIn === "o
 const TOKEN = "holdfast.token", REFUSED = "holdfast.refused";
 let token = needsToken ? sessionStorage.getItem(TOKEN) : null;
 
-let number = needsToken ? claims(token)?.sub ?? null : Number(sessionStorage.getItem(NUMBER)) || null;
+let user = needsToken ? claims(token)?.sub ?? null : sessionStorage.getItem(USER);
 let making = null;
 
 /** Returns the claims of a token. Only the server verifies them. */
 function claims(text) {
   try {
     const { sub, role } = JSON.parse(atob(text.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
-    return { sub: Number(sub), role };
+    return { sub: /^[!-~]{1,128}$/.test(sub) ? String(sub) : null, role };
   } catch {
     return null;
   }
 }
 
-export const isSignedIn = () => !needsToken || Number.isInteger(number);
+export const isSignedIn = () => !needsToken || user !== null;
 
 /** Stores a token for this window; returns the reason if it is not a customer's. */
 export function signIn(text) {
   const said = claims(text);
-  if (!Number.isInteger(said?.sub)) return t.demo_token_wrong;
+  if (!said?.sub) return t.demo_token_wrong;
   if (said.role !== "user") return t.demo_token_not_yours;
   sessionStorage.setItem(TOKEN, text);
   location.reload();
@@ -51,14 +51,14 @@ export function wasRefused() {
   return was;
 }
 
-/** The customer number of this window. The shop's account provides it. */
+/** The user of this window, as text. The shop's account provides it. */
 export function customer() {
-  if (number) return Promise.resolve(number);
+  if (user) return Promise.resolve(user);
   making ??= send("POST", "/api/users", { name: t.demo_guest }, {})
     .then((account) => {
-      number = account.id;
-      sessionStorage.setItem(NUMBER, number);
-      return number;
+      user = String(account.id);
+      sessionStorage.setItem(USER, user);
+      return user;
     })
     .finally(() => { making = null; });
   return making;

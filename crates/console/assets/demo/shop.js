@@ -12,9 +12,9 @@ const optionOf = (id) => products.flatMap((product) => product.options).find((op
 const nameOf = (line) => `${line.productName} ${line.optionCode}`;
 
 async function refresh() {
-  const number = await customer();
+  const user = encodeURIComponent(await customer());
   [{ items: products }, cart, account] = await Promise.all([
-    call("GET", "/api/products"), call("GET", "/api/cart"), call("GET", `/api/users/${number}`)]);
+    call("GET", "/api/products"), call("GET", "/api/cart"), call("GET", `/api/users/${user}`)]);
 }
 
 async function put(productOptionId, quantity) {
@@ -54,7 +54,7 @@ function wallet() {
 const topUpButton = (properties) => button(fill(t.goods_top_up, { amount: money(TOP_UP, account.currency) }), topUp, properties);
 
 async function topUp() {
-  account = await call("POST", `/api/users/${account.id}/balance`, { amount: TOP_UP });
+  account = await call("POST", `/api/users/${encodeURIComponent(account.id)}/balance`, { amount: TOP_UP });
   const shown = document.getElementById("balance");
   if (shown) shown.textContent = money(account.balance, account.currency);
   say(t.goods_topped_up, { kind: "free" });
@@ -189,7 +189,7 @@ async function open() {
   await refresh();
   // A new guest of the demo starts with a balance.
   if (account.balance === 0 && !needsToken && !remembered("shop.welcomed")) {
-    account = await call("POST", `/api/users/${account.id}/balance`, { amount: FIRST_BALANCE });
+    account = await call("POST", `/api/users/${encodeURIComponent(account.id)}/balance`, { amount: FIRST_BALANCE });
   }
   remember("shop.welcomed", "yes");
   const kept = remembered(RESERVED) && await call("GET", "/api/order/reserve").catch((error) => {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use holdfast_client::{Error, QueueStatus, SeatHold, SeatStatus};
 
-use super::customer::{Customer, LOOK_INTERVAL, WAIT_MAX};
+use super::customer::{Customer, POLL_INTERVAL, WAIT_MAX};
 use super::progress::PhaseSignal;
 use super::verification::QueueRecord;
 
@@ -64,7 +64,7 @@ pub(super) async fn attend(mut customer: Customer, event: u64) -> Result<(), Err
 
 /// Polls at the interval the server asks for until it is the customer's turn. False if the customer leaves before.
 async fn wait_in_queue(customer: &mut Customer, event: u64, first_poll: Duration) -> Result<bool, Error> {
-    let leaves_after = customer.is_one_of(LEAVE_QUEUE_PERCENT).then(|| 1 + customer.below(4));
+    let leaves_after = customer.is_in_percentage(LEAVE_QUEUE_PERCENT).then(|| 1 + customer.random_below(4));
     let (mut polls_since_opening, mut poll_after) = (0, first_poll);
     loop {
         let interval = poll_after.clamp(POLL_INTERVAL_MIN, POLL_INTERVAL_MAX);
@@ -85,21 +85,21 @@ async fn wait_in_queue(customer: &mut Customer, event: u64, first_poll: Duration
 /// Returns whether the customer bought seats; buying also gives the entry back.
 async fn buy(customer: &mut Customer, event: u64) -> Result<bool, Error> {
     customer.think().await;
-    if customer.is_one_of(LEAVE_INSIDE_PERCENT) {
+    if customer.is_in_percentage(LEAVE_INSIDE_PERCENT) {
         customer.progress.with(|measured| measured.counts.gave_up += 1);
         return Ok(false);
     }
-    let mut count = 1 + customer.below(SEATS_MAX);
+    let mut count = 1 + customer.random_below(SEATS_MAX);
     let began = Instant::now();
     while began.elapsed() < WAIT_MAX && !customer.progress.is_over() {
         let Some(hold) = hold_seats(customer, event, count).await? else {
             // There may be fewer seats than the customer wants.
             count = 1;
-            customer.progress.wait(LOOK_INTERVAL, PhaseSignal::SoldOut).await;
+            customer.progress.wait(POLL_INTERVAL, PhaseSignal::SoldOut).await;
             continue;
         };
         customer.think().await;
-        if customer.progress.signal() == PhaseSignal::Stop || customer.is_one_of(RELEASE_PERCENT) {
+        if customer.progress.signal() == PhaseSignal::Stop || customer.is_in_percentage(RELEASE_PERCENT) {
             customer.call(async |server| server.cancel_seat_hold(hold.hold_id).await).await?;
             customer.progress.with(|measured| measured.counts.let_go += 1);
             return Ok(false);
@@ -113,7 +113,7 @@ async fn buy(customer: &mut Customer, event: u64) -> Result<bool, Error> {
 
 /// Returns `None` if too few seats are available at the moment, or another customer was first.
 async fn hold_seats(customer: &mut Customer, event: u64, count: u64) -> Result<Option<SeatHold>, Error> {
-    let answer = if customer.is_one_of(CHOOSE_PERCENT) {
+    let answer = if customer.is_in_percentage(CHOOSE_PERCENT) {
         let plan = customer.call(async |server| server.seats(event).await).await?;
         let free: Vec<u64> = plan.iter().filter(|it| it.status == SeatStatus::Available).map(|it| it.id).collect();
         if free.is_empty() {
@@ -121,7 +121,7 @@ async fn hold_seats(customer: &mut Customer, event: u64, count: u64) -> Result<O
         }
         // Other customers act while this one looks at the plan.
         customer.think().await;
-        let first = customer.below(free.len() as u64) as usize;
+        let first = customer.random_below(free.len() as u64) as usize;
         let chosen: Vec<u64> = free.into_iter().skip(first).take(count as usize).collect();
         customer.call(async |server| server.hold_seats(event, &chosen).await).await
     } else {

@@ -10,27 +10,27 @@ use tokio::sync::Semaphore;
 
 use super::progress::{PhaseSignal, Progress};
 
-/// Delay before a call that failed temporarily is repeated; it doubles up to the maximum, after which the call has failed.
+/// Delay before the first retry of a call that failed temporarily. It doubles with each retry; the call fails at the
+/// maximum.
 const RETRY_DELAY: Duration = Duration::from_millis(100);
 const RETRY_DELAY_MAX: Duration = Duration::from_secs(3);
 
-/// Time to wait for a release while all remaining units are held, and the interval of looking.
+/// Maximum wait for a release while all remaining units are held, and the interval of polls meanwhile.
 pub(super) const WAIT_MAX: Duration = Duration::from_secs(10);
-pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 pub(super) struct Customer {
     pub(super) client: Client,
     pub(super) progress: Arc<Progress>,
-    /// Bounds concurrent calls: browsers are many machines, this is one.
+    /// Bounds the concurrent calls of all customers, which share one machine.
     pub(super) permits: Arc<Semaphore>,
     pub(super) think: Duration,
     pub(super) random: StdRng,
 }
 
 impl Customer {
-    /// Calls until there is an answer; a rejection is one, an overloaded server's is not. All calls here are safe to
-    /// repeat.
-    pub(super) async fn call<T, F>(&self, make: impl Fn(Client) -> F) -> Result<T, Error>
+    /// Makes a call, and repeats it with exponential backoff while it fails temporarily. All calls here are idempotent.
+    pub(super) async fn call<T, F>(&self, request: impl Fn(Client) -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
     {
@@ -38,15 +38,15 @@ impl Customer {
         loop {
             let permit = self.permits.acquire().await;
             let began = Instant::now();
-            let answer = make(self.client.clone()).await;
+            let response = request(self.client.clone()).await;
             self.progress.record_call(began.elapsed());
             drop(permit);
-            match answer {
+            match response {
                 Err(error)
                     if delay < RETRY_DELAY_MAX
                         && is_temporary(&error)
                         && self.progress.signal() != PhaseSignal::Stop => {}
-                answer => return answer,
+                response => return response,
             }
             self.progress.wait(delay, PhaseSignal::Stop).await;
             delay *= 2;
@@ -54,12 +54,12 @@ impl Customer {
     }
 
     /// Returns a random number from 0 up to, excluding, `bound`.
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn random_below(&mut self, bound: u64) -> u64 {
         self.random.random_range(0..bound.max(1))
     }
 
-    pub(super) fn is_one_of(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
+    pub(super) fn is_in_percentage(&mut self, percent: u64) -> bool {
+        self.random_below(100) < percent
     }
 
     /// Waits for a random thinking time: 0.5 to 1.5 times the average.

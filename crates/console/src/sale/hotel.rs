@@ -7,7 +7,7 @@ use holdfast_client::{Error, Hold, NewHold, Night};
 use rand::RngExt as _;
 
 use super::TIME_LIMIT_MAX;
-use super::customer::{Customer, LOOK_INTERVAL, WAIT_MAX};
+use super::customer::{Customer, POLL_INTERVAL, WAIT_MAX};
 use super::fixture::ContendedRoom;
 use super::progress::PhaseSignal;
 
@@ -25,11 +25,11 @@ pub(super) async fn attend(mut customer: Customer, room: Arc<ContendedRoom>) -> 
         }
         customer.think().await;
         let Some(hold) = hold(&mut customer, &room, &nights).await? else {
-            customer.progress.wait(LOOK_INTERVAL, PhaseSignal::Stop).await;
+            customer.progress.wait(POLL_INTERVAL, PhaseSignal::Stop).await;
             continue;
         };
         customer.think().await;
-        if customer.progress.signal() == PhaseSignal::Stop || customer.is_one_of(RELEASE_PERCENT) {
+        if customer.progress.signal() == PhaseSignal::Stop || customer.is_in_percentage(RELEASE_PERCENT) {
             customer.call(async |server| server.cancel_hold(hold.hold_id).await).await?;
             customer.progress.with(|measured| measured.counts.let_go += 1);
             return Ok(());
@@ -44,7 +44,7 @@ pub(super) async fn attend(mut customer: Customer, room: Arc<ContendedRoom>) -> 
 /// Returns `None` if another customer was first, or no room is available at the moment.
 async fn hold(customer: &mut Customer, room: &ContendedRoom, nights: &[Night]) -> Result<Option<Hold>, Error> {
     let free: Vec<&Night> = nights.iter().filter(|night| night.available > 0).collect();
-    let Some(night) = free.get(customer.below(free.len() as u64) as usize) else { return Ok(None) };
+    let Some(night) = free.get(customer.random_below(free.len() as u64) as usize) else { return Ok(None) };
     let (check_in, check_out) = (night.date, night.date.saturating_add(jiff::Span::new().days(1)));
     // A key of its own keeps the customer's hold apart from others.
     let key = uuid::Builder::from_random_bytes(customer.random.random()).into_uuid();

@@ -6,10 +6,10 @@
 //! [`report::html`] renders them as one page. `course` runs the phases; `concert` and `hotel` are the customers.
 
 mod concert;
-mod course;
 mod customer;
 mod fixture;
 mod hotel;
+mod phases;
 mod progress;
 pub mod report;
 mod verification;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-pub use self::course::{Outcome, run};
+pub use self::phases::{Outcome, run};
 pub use self::progress::{Counts, Measurements, Phase, Progress};
 pub use self::verification::{ConcertSold, Fairness, QueueRecord, RoomSold};
 

@@ -4,7 +4,7 @@
 use askama::Template;
 use holdfast_server::problem::Language;
 
-use super::course::Outcome;
+use super::phases::Outcome;
 use crate::texts::Texts;
 
 /// The page's only style sheet, for a content security policy.
@@ -35,7 +35,7 @@ impl Report<'_> {
     fn verdict(&self) -> &'static str {
         let (it, t) = (self.outcome, self.t);
         let is_all_sold = it.concert.sold == it.concert.capacity && it.room.sold == it.room.capacity;
-        match (it.is_right(), it.stopped) {
+        match (it.is_correct(), it.stopped) {
             (false, _) => t.sale_wrong,
             (true, true) => t.sale_stopped,
             (true, false) if is_all_sold => t.sale_right,

@@ -3,12 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::lock::{Purpose, RoomLock};
+use super::line::SlotsItem;
 use super::reservation::{RoomReservation, RoomReservationId, RoomReservationState};
 use super::room::{Room, RoomId};
 use super::slot::{Slot, SlotId, SlotState};
-use crate::hold::{HOLD_TTL_MAX, Status};
-use crate::id::HoldId;
+use crate::hold::{HOLD_TTL_MAX, Hold, Line, Status};
 use crate::time::Timestamp;
 use crate::unit::Units;
 
@@ -19,10 +18,8 @@ pub struct CalendarAudit {
     rooms: HashMap<RoomId, Room>,
     slots: BTreeMap<SlotId, Slot>,
     reserved: HashMap<SlotId, RoomReservationId>,
-    reservations: HashMap<RoomReservationId, HoldId>,
     /// Number of live locks per slot, and whether one of them is prepared.
     held: BTreeMap<SlotId, (u32, bool)>,
-    locks_confirmed: HashMap<HoldId, u64>,
     findings: Vec<String>,
     records: u64,
 }
@@ -34,9 +31,7 @@ impl CalendarAudit {
             rooms: HashMap::new(),
             slots: BTreeMap::new(),
             reserved: HashMap::new(),
-            reservations: HashMap::new(),
             held: BTreeMap::new(),
-            locks_confirmed: HashMap::new(),
             findings: Vec::new(),
             records: 0,
         }
@@ -52,24 +47,17 @@ impl CalendarAudit {
         self.slots.insert(id, slot);
     }
 
-    pub fn lock(&mut self, lock: &RoomLock) {
-        self.records += 1;
-        match lock.status(self.now) {
+    pub fn line(&mut self, hold: &Hold, line: &Line, item: &SlotsItem) {
+        match hold.status(self.now) {
             status @ (Status::Held | Status::Prepared) => {
-                for id in lock.ids() {
+                for id in item.ids() {
                     self.hold(id, 1, status == Status::Prepared);
                 }
             }
-            Status::Confirmed { record } if lock.purpose == Purpose::Reserve => {
-                self.locks_confirmed.insert(lock.id, record);
-            }
-            Status::Confirmed { .. } | Status::Cancelled | Status::Replaced | Status::Expired => {}
+            Status::Confirmed | Status::Cancelled | Status::Replaced | Status::Expired => {}
         }
-        if lock.expires_at <= lock.created_at {
-            self.findings.push(format!("lock {}: ends before it begins", lock.id));
-        }
-        if lock.slots.iter().map(|slot| slot.price).sum::<i64>() != lock.total {
-            self.findings.push(format!("lock {}: its total differs from the sum of its slots", lock.id));
+        if item.slots.iter().map(|slot| slot.price).sum::<i64>() != line.price {
+            self.findings.push(format!("hold {}: its total differs from the sum of its slots", hold.id));
         }
     }
 
@@ -93,9 +81,6 @@ impl CalendarAudit {
 
     pub fn reservation(&mut self, reservation: &RoomReservation) {
         self.records += 1;
-        if self.reservations.insert(reservation.id, reservation.lock).is_some() {
-            self.findings.push(format!("reservation {}: number is not unique", reservation.id));
-        }
         if reservation.slots.iter().map(|slot| slot.price).sum::<i64>() != reservation.total {
             self.findings.push(format!("reservation {}: its total differs from the sum of its slots", reservation.id));
         }
@@ -119,7 +104,6 @@ impl CalendarAudit {
         self.check_slots();
         self.check_reserved();
         self.check_held();
-        self.check_locks();
         self.findings.sort();
         self.findings
     }
@@ -174,21 +158,6 @@ impl CalendarAudit {
             let is_free = self.slots.get(id).is_some_and(|slot| slot.state == SlotState::Free);
             if *quantity > 0 && !is_free && !is_prepared {
                 self.findings.push(format!("{}: locked, but not free", slot_label(*id)));
-            }
-        }
-    }
-
-    fn check_locks(&mut self) {
-        let mut reservations_by_lock = HashMap::new();
-        for (number, lock) in &self.reservations {
-            if let Some(other) = reservations_by_lock.insert(lock, number) {
-                self.findings.push(format!("lock {lock}: confirmed twice, as reservations {other} and {number}"));
-            }
-        }
-        for (lock, record) in &self.locks_confirmed {
-            let found = RoomReservationId::new(*record).and_then(|number| self.reservations.get(&number));
-            if found != Some(lock) {
-                self.findings.push(format!("lock {lock}: confirmed, but reservation {record} is not its own"));
             }
         }
     }

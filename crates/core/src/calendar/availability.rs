@@ -5,6 +5,7 @@ use super::local_time::SlotStart;
 use super::room::{self, RoomId};
 use super::slot::{self, LockedBy, SlotId, SlotState, check_starts};
 use crate::command::{Context, Decision};
+use crate::hold::Origin;
 use crate::id::UserId;
 use crate::money::Currency;
 use crate::working_set::WorkingSet;
@@ -18,7 +19,7 @@ pub struct Availability {
     pub total_price: i64,
     pub currency: Currency,
     /// In order of their start.
-    pub slots: Vec<AskedSlot>,
+    pub slots: Vec<RequestedSlot>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,16 +35,16 @@ pub enum AvailabilityResult {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AskedSlot {
+pub struct RequestedSlot {
     pub start: SlotStart,
-    pub status: AskedStatus,
+    pub status: RequestedSlotStatus,
     /// `None` if the slot does not exist.
     pub price: Option<i64>,
 }
 
 /// Status of a slot for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskedStatus {
+pub enum RequestedSlotStatus {
     Available,
     LockedByCaller,
     Locked,
@@ -60,7 +61,7 @@ pub fn availability(
     rows: &mut WorkingSet,
     at: &Context<'_>,
     room: RoomId,
-    user: Option<UserId>,
+    user: Option<&UserId>,
     starts: &[SlotStart],
 ) -> Decision<Availability> {
     let starts = check_starts(starts, LOCK_SLOTS_MAX)?;
@@ -78,32 +79,34 @@ pub fn availability(
         let locked_by = slot::locked_by(rows, id, at.now)?;
         let slot = rows.calendar.slots.get(&id)?.copied().filter(|slot| slot.exists(locked_by));
         let status = match slot.map(|slot| slot.state) {
-            None => AskedStatus::Missing,
-            Some(SlotState::Reserved { .. }) => AskedStatus::Reserved,
-            Some(SlotState::Blocked) => AskedStatus::Blocked,
-            Some(SlotState::Maintenance) => AskedStatus::Maintenance,
-            Some(SlotState::Free) if id.start.begins_at(&room_row.zone) <= at.now => AskedStatus::Past,
+            None => RequestedSlotStatus::Missing,
+            Some(SlotState::Reserved { .. }) => RequestedSlotStatus::Reserved,
+            Some(SlotState::Blocked) => RequestedSlotStatus::Blocked,
+            Some(SlotState::Maintenance) => RequestedSlotStatus::Maintenance,
+            Some(SlotState::Free) if id.start.begins_at(&room_row.zone) <= at.now => RequestedSlotStatus::Past,
             Some(SlotState::Free) => free_status(rows, locked_by, user)?,
         };
-        slots.push(AskedSlot { start: id.start, status, price: slot.map(|slot| slot.final_price) });
+        slots.push(RequestedSlot { start: id.start, status, price: slot.map(|slot| slot.final_price) });
     }
-    let is_lockable = |slot: &&AskedSlot| matches!(slot.status, AskedStatus::Available | AskedStatus::LockedByCaller);
+    let is_lockable = |slot: &&RequestedSlot| {
+        matches!(slot.status, RequestedSlotStatus::Available | RequestedSlotStatus::LockedByCaller)
+    };
     let total_price = slots.iter().filter(is_lockable).filter_map(|slot| slot.price).sum();
     Ok(Availability { room, result: result(&slots), total_price, currency: room_row.currency, slots })
 }
 
 /// Combines the statuses: any slot that cannot become available decides, then slots locked by other users.
-fn result(slots: &[AskedSlot]) -> AvailabilityResult {
+fn result(slots: &[RequestedSlot]) -> AvailabilityResult {
     let (mut free, mut locked) = (0, 0);
     for slot in slots {
         match slot.status {
-            AskedStatus::Available | AskedStatus::LockedByCaller => free += 1,
-            AskedStatus::Locked => locked += 1,
-            AskedStatus::Reserved
-            | AskedStatus::Blocked
-            | AskedStatus::Maintenance
-            | AskedStatus::Past
-            | AskedStatus::Missing => return AvailabilityResult::Unavailable,
+            RequestedSlotStatus::Available | RequestedSlotStatus::LockedByCaller => free += 1,
+            RequestedSlotStatus::Locked => locked += 1,
+            RequestedSlotStatus::Reserved
+            | RequestedSlotStatus::Blocked
+            | RequestedSlotStatus::Maintenance
+            | RequestedSlotStatus::Past
+            | RequestedSlotStatus::Missing => return AvailabilityResult::Unavailable,
         }
     }
     match (free, locked) {
@@ -117,19 +120,19 @@ fn result(slots: &[AskedSlot]) -> AvailabilityResult {
 fn request_locks(rows: &mut WorkingSet, at: &Context<'_>, ids: &[SlotId]) -> Decision<()> {
     for id in ids {
         if let LockedBy::Lock(lock) = slot::locked_by(rows, *id, at.now)? {
-            rows.calendar.locks.request(&lock);
+            rows.holds.request(&lock);
         }
     }
     Ok(())
 }
 
-fn free_status(rows: &mut WorkingSet, locked_by: LockedBy, user: Option<UserId>) -> Decision<AskedStatus> {
+fn free_status(rows: &mut WorkingSet, locked_by: LockedBy, user: Option<&UserId>) -> Decision<RequestedSlotStatus> {
     Ok(match (locked_by, user) {
-        (LockedBy::None, _) => AskedStatus::Available,
-        (LockedBy::Lock(lock), Some(user)) => match rows.calendar.locks.get(&lock)? {
-            Some(lock) if lock.owner == user => AskedStatus::LockedByCaller,
-            Some(_) | None => AskedStatus::Locked,
+        (LockedBy::None, _) => RequestedSlotStatus::Available,
+        (LockedBy::Lock(lock), Some(user)) => match rows.holds.get(&lock)? {
+            Some(lock) if lock.owner == *user && lock.origin == Origin::Lock => RequestedSlotStatus::LockedByCaller,
+            Some(_) | None => RequestedSlotStatus::Locked,
         },
-        (LockedBy::Lock(_) | LockedBy::Prepared, _) => AskedStatus::Locked,
+        (LockedBy::Lock(_) | LockedBy::Prepared, _) => RequestedSlotStatus::Locked,
     })
 }

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use super::BLOCK_SLOTS_MAX;
-use super::confirm::finish_attempt;
+use super::line::{LockedSlot, SlotsItem};
 use super::local_time::SlotStart;
-use super::lock::{LockedSlot, Purpose, RoomClaim, insert_lock};
 use super::reservation::free_slot;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_starts, not_available};
 use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
-use crate::hold::{self, AttemptId};
-use crate::id::{HoldId, ID_MAX, UserId};
+use crate::hold::{AttemptId, Decided, Item, Origin, Placement, confirm, place};
+use crate::id::{HoldId, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
 use crate::unit::{Holder, Kind};
 use crate::working_set::WorkingSet;
@@ -61,22 +60,21 @@ impl TwoPhase for BlockSlots {
     type Prepared = AttemptId;
 
     fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
-        rows.holders.request(&Holder { kind: Kind::Room, user: system_user() });
+        rows.holders.request(&Holder { kind: Kind::Room, user: UserId::SYSTEM });
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;
         let line = |(id, slot): &(SlotId, Slot)| LockedSlot { start: id.start, minutes: slot.minutes, price: 0 };
-        let claim = RoomClaim {
-            room: self.room,
-            slots: slots.iter().map(line).collect(),
-            total: 0,
+        let lock = Placement {
+            id: HoldId::new(at.now, self.random),
+            owner: UserId::SYSTEM,
+            origin: Origin::System,
+            created_at: at.now,
+            expires_at: at.end_after(at.limits.calendar.lock_ttl),
             currency: room.currency,
-            purpose: Purpose::Block,
-        };
-        let id = HoldId::new(at.now, self.random);
-        let lock = insert_lock(rows, id, system_user(), at.end_after(at.limits.calendar.lock_ttl), claim, at.now)?;
-        let prepared = hold::prepare(rows, &lock, at.now)?;
-        let attempt = prepared.attempt();
-        rows.calendar.locks.put(lock.id, prepared);
-        Ok(attempt)
+            lines: [(0, Item::Slots(SlotsItem { room: self.room, slots: slots.iter().map(line).collect() }))],
+        }
+        .into_hold();
+        place::insert(rows, &lock, at.now)?;
+        confirm::prepare(rows, &lock, at.now)
     }
 
     fn record(&self, rows: &mut WorkingSet, _at: &Context<'_>, prepared: &AttemptId) -> Decision<Vec<SlotView>> {
@@ -85,7 +83,7 @@ impl TwoPhase for BlockSlots {
             rows.calendar.slots.request(id);
         }
         rows.calendar.rooms.request(&self.room);
-        hold::prepared(rows.calendar.locks.get(&prepared.hold)?, *prepared)?;
+        confirm::find_prepared(rows, *prepared)?.ok_or(Stop::Retry)?;
         if rows.decisions.get(prepared)?.is_some() {
             return Err(Stop::Retry);
         }
@@ -98,8 +96,7 @@ impl TwoPhase for BlockSlots {
             }
             slots.push((id, slot));
         }
-        // Blocking creates no record, but the outcome of an attempt needs a number.
-        hold::record_outcome(rows, *prepared, self.room.get());
+        rows.decisions.put(*prepared, Decided::Committed);
         Ok(self.block(rows, &room, slots))
     }
 
@@ -108,9 +105,10 @@ impl TwoPhase for BlockSlots {
         rows: &mut WorkingSet,
         at: &Context<'_>,
         prepared: &AttemptId,
-        outcome: Option<&Vec<SlotView>>,
+        _outcome: Option<&Vec<SlotView>>,
     ) -> Decision<()> {
-        finish_attempt(rows, *prepared, outcome.map(|_| self.room.get()), at.now)
+        // The system user's lock ends in the same way, whatever the outcome.
+        confirm::finish(rows, *prepared, None, at.now)
     }
 }
 
@@ -170,11 +168,6 @@ impl Command for UnblockSlots {
     fn weight(&self) -> usize {
         1 + self.slots.len().min(BLOCK_SLOTS_MAX) / 8
     }
-}
-
-/// Owner of locks that block slots. They never outlast their command.
-fn system_user() -> UserId {
-    UserId::new(ID_MAX).expect("the largest id is valid")
 }
 
 fn ids(room: RoomId, starts: &[SlotStart]) -> Result<Vec<SlotId>, Rejection> {

@@ -83,12 +83,12 @@ fn starts(room: &Room, hours: &OperatingHours, date: Date) -> Vec<(SlotStart, Ti
     let previous = day_before(date);
     let from_day_before =
         hours.on(previous).iter().filter(|hours| hours.runs_past_midnight()).map(|hours| hours.on(previous));
-    let openings = from_day_before.chain(hours.on(date).iter().map(|hours| hours.on(date)));
+    let intervals = from_day_before.chain(hours.on(date).iter().map(|hours| hours.on(date)));
     let mut starts = Vec::new();
-    for opening in openings {
-        let (_, closes_at) = opening.moments(&room.zone);
-        let mut local = opening.from;
-        while local < opening.to && local.date() <= date {
+    for interval in intervals {
+        let (_, closes_at) = interval.moments(&room.zone);
+        let mut local = interval.from;
+        while local < interval.to && local.date() <= date {
             if local.date() == date
                 && let Some(begins_at) = room.zone.moment_of(local).shown()
                 && ends_at(begins_at, room.slot_minutes) <= closes_at

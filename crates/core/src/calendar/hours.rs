@@ -12,13 +12,13 @@ use crate::table::Row;
 use crate::time::{Timestamp, Zone};
 use crate::working_set::WorkingSet;
 
-/// Maximum number of openings per day.
-pub const OPENINGS_PER_DAY_MAX: usize = 48;
+/// Maximum number of open intervals per day.
+pub const OPEN_INTERVALS_PER_DAY_MAX: usize = 48;
 pub const EXCEPTIONS_MAX: usize = 1_000;
 
-/// Opening hours of one opening. `to` before `from` is a time of the next day.
+/// Interval of a day in which a room is open. `to` before `from` is a time of the next day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenHours {
+pub struct OpenInterval {
     pub from: LocalTime,
     pub to: LocalTime,
 }
@@ -27,14 +27,14 @@ pub struct OpenHours {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exception {
     pub date: Date,
-    pub hours: Arc<[OpenHours]>,
+    pub hours: Arc<[OpenInterval]>,
 }
 
 /// Hours of a room, and the progress of rebuilding its slots for them.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct OperatingHours {
     /// Monday first.
-    pub weekly: [Arc<[OpenHours]>; 7],
+    pub weekly: [Arc<[OpenInterval]>; 7],
     /// Ordered by date.
     pub exceptions: Arc<[Exception]>,
     /// Days whose slots do not match these hours yet.
@@ -56,7 +56,7 @@ pub struct Rebuild {
 
 impl OperatingHours {
     /// Validates hours given by a client.
-    pub fn new(weekly: [Vec<OpenHours>; 7], mut exceptions: Vec<Exception>) -> Result<Self, Rejection> {
+    pub fn new(weekly: [Vec<OpenInterval>; 7], mut exceptions: Vec<Exception>) -> Result<Self, Rejection> {
         weekly.iter().try_for_each(|hours| check("weekly", hours))?;
         exceptions.iter().try_for_each(|exception| check("exceptions", &exception.hours))?;
         if exceptions.len() > EXCEPTIONS_MAX {
@@ -69,12 +69,12 @@ impl OperatingHours {
         Ok(Self { weekly: weekly.map(Into::into), exceptions: exceptions.into(), rebuild: None })
     }
 
-    pub fn weekly_on(&self, day: Weekday) -> &[OpenHours] {
+    pub fn weekly_on(&self, day: Weekday) -> &[OpenInterval] {
         &self.weekly[day.to_monday_zero_offset() as usize]
     }
 
     /// Returns the hours that begin on a date.
-    pub fn on(&self, date: Date) -> &[OpenHours] {
+    pub fn on(&self, date: Date) -> &[OpenInterval] {
         match self.exceptions.binary_search_by_key(&date, |exception| exception.date) {
             Ok(index) => &self.exceptions[index].hours,
             Err(_) => self.weekly_on(date.weekday()),
@@ -86,10 +86,10 @@ impl OperatingHours {
         let mut open: Vec<(Timestamp, Timestamp)> = [day_before(date), date, day_after(date)]
             .into_iter()
             .flat_map(|date| self.on(date).iter().map(move |hours| hours.on(date)))
-            .map(|opening| opening.moments(zone))
+            .map(|interval| interval.moments(zone))
             .collect();
         open.sort_unstable();
-        // Two adjacent openings count as one.
+        // Adjacent intervals count as one.
         let mut open_until = begins_at;
         for (opens_at, closes_at) in open {
             if opens_at <= open_until {
@@ -100,17 +100,17 @@ impl OperatingHours {
     }
 }
 
-/// Opening on a specific date, in local time.
+/// Open interval on a specific date, in local time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Opening {
+pub(super) struct DatedInterval {
     pub(super) from: DateTime,
     pub(super) to: DateTime,
 }
 
-impl OpenHours {
-    pub(super) fn on(self, date: Date) -> Opening {
+impl OpenInterval {
+    pub(super) fn on(self, date: Date) -> DatedInterval {
         let last = if self.runs_past_midnight() { day_after(date) } else { date };
-        Opening { from: local_datetime(date, self.from), to: local_datetime(last, self.to) }
+        DatedInterval { from: local_datetime(date, self.from), to: local_datetime(last, self.to) }
     }
 
     pub(super) fn runs_past_midnight(self) -> bool {
@@ -118,7 +118,7 @@ impl OpenHours {
     }
 }
 
-impl Opening {
+impl DatedInterval {
     /// Returns the instants of opening and closing. A local time that the clocks skip is reached when they jump.
     pub(super) fn moments(self, zone: &Zone) -> (Timestamp, Timestamp) {
         (zone.moment_of(self.from).reached(), zone.moment_of(self.to).reached())
@@ -151,9 +151,9 @@ pub(super) fn find(rows: &mut WorkingSet, room: RoomId) -> Decision<OperatingHou
     Ok(rows.calendar.hours.get(&room)?.cloned().unwrap_or_default())
 }
 
-fn check(field: &'static str, hours: &[OpenHours]) -> Result<(), Rejection> {
-    if hours.len() > OPENINGS_PER_DAY_MAX {
-        return Err(Rejection::invalid(field, Fault::TooManyItems { max: OPENINGS_PER_DAY_MAX }));
+fn check(field: &'static str, hours: &[OpenInterval]) -> Result<(), Rejection> {
+    if hours.len() > OPEN_INTERVALS_PER_DAY_MAX {
+        return Err(Rejection::invalid(field, Fault::TooManyItems { max: OPEN_INTERVALS_PER_DAY_MAX }));
     }
     if hours.iter().any(|hours| hours.from == LocalTime::MIDNIGHT_AFTER) {
         return Err(Rejection::invalid(field, Fault::NotATime));

@@ -10,7 +10,8 @@
 //! | [`generation`] | generating slots ahead of time, and purging old ones |
 //! | [`rebuild`] | replacing slots after a change of the opening hours |
 //! | [`slot`] | one slot, and lists of slots |
-//! | [`lock`], [`confirm`] | locking, releasing, confirming |
+//! | [`line`] | the line of a lock, and what confirming it records |
+//! | [`lock`] | placing and replacing locks |
 //! | [`block`], [`reprice`] | blocking slots for sale, and repricing them |
 //! | [`near_term`] | near-term slots, which a store may cache |
 //! | [`reservation`] | reservations, and their cancellation |
@@ -20,11 +21,11 @@
 pub mod audit;
 pub mod availability;
 pub mod block;
-pub mod confirm;
 pub mod generation;
 pub mod grid;
 pub mod holiday;
 pub mod hours;
+pub mod line;
 pub mod local_time;
 pub mod lock;
 pub mod near_term;
@@ -43,9 +44,9 @@ use crate::time::Span;
 pub use block::BlockStatus;
 pub use generation::{Generation, GenerationId};
 pub use holiday::{Country, Holiday, HolidayId, HolidaysOf};
-pub use hours::{Exception, OpenHours, OperatingHours};
+pub use hours::{Exception, OpenInterval, OperatingHours};
+pub use line::{ConfirmLock, LiveLock, LockedSlot, ReleaseLock, SlotsItem};
 pub use local_time::{DayRange, LocalTime, SlotStart, Weekdays};
-pub use lock::{LiveLock, LockedSlot, Purpose, RoomClaim, RoomLock};
 pub use reservation::{ReservedSlot, RoomReservation, RoomReservationId, RoomReservationState};
 pub use room::{Peak, Room, RoomId};
 pub use slot::{Slot, SlotId, SlotState, SlotStatus, SlotView, SlotsOf};

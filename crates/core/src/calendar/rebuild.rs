@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use super::generation::add_log_entry;
 use super::grid::{Occupied, generate_day};
 use super::holiday::{self, HolidaysOf};
-use super::hours::{self, Exception, OpenHours, OperatingHours, Rebuild};
+use super::hours::{self, Exception, OpenInterval, OperatingHours, Rebuild};
 use super::local_time::{DayRange, SlotStart, day_after, days_after};
 use super::reservation::RoomReservationId;
 use super::room::{self, Room, RoomId};
@@ -28,7 +28,7 @@ use crate::working_set::WorkingSet;
 pub struct SetOperatingHours {
     pub room: RoomId,
     /// Monday first.
-    pub weekly: [Vec<OpenHours>; 7],
+    pub weekly: [Vec<OpenInterval>; 7],
     pub exceptions: Vec<Exception>,
 }
 

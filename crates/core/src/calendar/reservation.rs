@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
+use super::line::LockedSlot;
 use super::local_time::{LocalTime, SlotStart};
-use super::lock::LockedSlot;
 use super::room::RoomId;
 use super::slot::{Slot, SlotId, SlotState};
 use crate::actor::Actor;
@@ -89,7 +89,7 @@ impl Command for CancelRoomReservation {
     type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomReservation> {
-        let reservation = find(rows, self.id, self.actor)?;
+        let reservation = find(rows, self.id, &self.actor)?;
         if reservation.state != RoomReservationState::Confirmed {
             return Err(CalendarRejection::RoomReservationAlreadyCancelled.into());
         }
@@ -117,9 +117,9 @@ pub(super) fn free_slot(rows: &mut WorkingSet, id: SlotId, slot: Slot) {
 }
 
 /// Returns the reservation to its owner or an operator.
-pub fn find(rows: &mut WorkingSet, id: RoomReservationId, actor: Actor) -> Decision<RoomReservation> {
+pub fn find(rows: &mut WorkingSet, id: RoomReservationId, actor: &Actor) -> Decision<RoomReservation> {
     let reservation =
         rows.calendar.reservations.get(&id)?.cloned().ok_or(CalendarRejection::RoomReservationNotFound)?;
-    actor.must_own(reservation.user)?;
+    actor.must_own(&reservation.user)?;
     Ok(reservation)
 }

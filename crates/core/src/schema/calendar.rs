@@ -2,25 +2,21 @@
 
 use std::sync::Arc;
 
-use crate::audit::Audit;
 use crate::calendar::hours::Rebuild;
 use crate::calendar::{
-    Country, Exception, Generation, GenerationId, Holiday, HolidayId, HolidaysOf, LiveLock, LocalTime, LockedSlot,
-    OpenHours, OperatingHours, Peak, Purpose, ReservedSlot, Room, RoomClaim, RoomId, RoomLock, RoomReservation,
-    RoomReservationId, RoomReservationState, Slot, SlotId, SlotStart, SlotState, SlotsOf, Weekdays,
+    Country, Exception, Generation, GenerationId, Holiday, HolidayId, HolidaysOf, LiveLock, LocalTime, OpenInterval,
+    OperatingHours, Peak, ReservedSlot, Room, RoomId, RoomReservation, RoomReservationId, RoomReservationState, Slot,
+    SlotId, SlotStart, SlotState, SlotsOf, Weekdays,
 };
-use crate::id::{HoldId, ID_MAX, UserId};
-use crate::money::Currency;
+use crate::id::{ID_MAX, UserId};
+use crate::unit::Kind;
 use jiff::civil::Date;
 
-use crate::schema::column::{ColumnType, Columns, named, nullable, type_of};
+use crate::schema::column::{ColumnType, Columns, nullable, type_of};
 use crate::schema::declare::child_row;
-use crate::schema::hold::{self, OWNER};
 use crate::schema::list::{Filter, List, Order};
-use crate::schema::row::{ChildRow as _, TableRow, put_lines, take_lines};
-use crate::schema::spec::{ChildRows, TableSpec};
 use crate::schema::unit::SlotName;
-use crate::schema::value::{Value, ValueReader, Values, cancelled_at, number_id, text, text_enum};
+use crate::schema::value::{Value, ValueReader, Values, cancelled_at, number_id, text};
 
 crate::tables! {
     /// Tables of rooms by the hour.
@@ -53,14 +49,17 @@ crate::tables! {
             fixed {
                 lock as hold_id, room as room_id, user as user_id, total as total_price, currency, confirmed_at,
             };
+            changing { state as cancelled_at };
             // Range of its slots' dates, for the search of sold slots.
             computed {
                 first_date = |row| date_of(row.slots.first()),
                 last_date = |row| date_of(row.slots.last()),
             };
-            changing { state as cancelled_at };
             lines slots in "room_reservation_slot" by "reservation_id";
-            audit |_, row, audit| audit.calendar.reservation(row);
+            audit |_, row, audit| {
+                audit.calendar.reservation(row);
+                audit.holds.record(Kind::Room, row.id.get(), row.lock);
+            };
         },
         slots: Table<SlotId, Slot, SlotsOf> => durable cached {
             table "time_slots";
@@ -79,7 +78,6 @@ crate::tables! {
             key { room as room_id, number as id };
             fixed { generation_date, slots_created, generated_until, created_at };
         },
-        locks: Table<HoldId, RoomLock> => live cached { by_hand; },
         /// Secondary index: the live lock of a slot.
         by_slot: Table<SlotId, LiveLock> => live complete {
             table "room_lock_by_slot";
@@ -94,11 +92,9 @@ number_id!(RoomId, RoomReservationId);
 text!(Country, |country| country.as_str().into(), Country::parse);
 text!(Arc<[Peak]>, |peaks| write_peaks(peaks).into(), read_peaks);
 text!(Arc<[Exception]>, |exceptions| write_exceptions(exceptions).into(), read_exceptions);
-text!([Arc<[OpenHours]>; 7], |weekly| write_week(weekly).into(), read_week);
-text_enum!(Purpose { Reserve = "RESERVE", Block = "BLOCK" });
+text!([Arc<[OpenInterval]>; 7], |weekly| write_week(weekly).into(), read_week);
 cancelled_at!(RoomReservationState, Confirmed);
 
-child_row!(LockedSlot { start as (slot_date, slot_time), minutes, price });
 child_row!(ReservedSlot { start as (slot_date, slot_time), minutes, price });
 
 /// Date and time are two columns, because the table of slots is partitioned by date.
@@ -162,66 +158,17 @@ impl Columns for Option<Rebuild> {
     }
 }
 
-impl TableRow<HoldId> for RoomLock {
-    const SPEC: &'static TableSpec = &TableSpec {
-        fixed: &[
-            OWNER[0],
-            OWNER[1],
-            OWNER[2],
-            named::<RoomId>("room_id"),
-            named::<i64>("total_price"),
-            named::<Currency>("currency"),
-            // `BLOCK` occurs only where live and durable rows lie in two stores.
-            named::<Purpose>("purpose"),
-        ],
-        child_rows: Some(ChildRows { table: "room_lock_slot", owner: "lock_id", columns: LockedSlot::COLUMNS }),
-        ..hold::spec("room_lock")
-    };
-
-    fn put_key<'a>(key: &'a HoldId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, values: &mut Values<'a>) {
-        hold::put_owner(self, values);
-        values.add(&self.claim.room).add(&self.claim.total).add(&self.claim.currency).add(&self.claim.purpose);
-        hold::put_state(self, values);
-    }
-
-    fn put_child_rows<'a>(&'a self, lines: &mut Vec<Values<'a>>) {
-        put_lines(&self.claim.slots, lines);
-    }
-
-    fn take_key(values: &mut ValueReader<'_>) -> Option<HoldId> {
-        values.take()
-    }
-
-    fn take(id: &HoldId, values: &mut ValueReader<'_>, lines: Vec<ValueReader<'_>>) -> Option<Self> {
-        let header = hold::take_owner(values)?;
-        let (room, total, currency, purpose) = (values.take()?, values.take()?, values.take()?, values.take()?);
-        header.with_claim(*id, RoomClaim { room, slots: take_lines(lines)?, total, currency, purpose }, values)
-    }
-
-    fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
-        audit.calendar.lock(row);
-    }
-
-    fn write_name(id: &HoldId, name: &mut String) {
-        hold::write_name("lock", *id, name);
-    }
-}
-
 /// Returns the date of a slot; one that no slot has for a reservation without slots, which is damaged.
 fn date_of(slot: Option<&ReservedSlot>) -> Date {
     slot.map_or(Date::MIN, ReservedSlot::date)
 }
 
 /// Formats the hours of Monday to Sunday.
-fn write_week(weekly: &[Arc<[OpenHours]>; 7]) -> String {
+fn write_week(weekly: &[Arc<[OpenInterval]>; 7]) -> String {
     weekly.iter().map(|hours| write_hours(hours)).collect::<Vec<_>>().join(";")
 }
 
-fn read_week(text: &str) -> Option<[Arc<[OpenHours]>; 7]> {
+fn read_week(text: &str) -> Option<[Arc<[OpenInterval]>; 7]> {
     text.split(';').map(read_hours).collect::<Option<Vec<_>>>()?.try_into().ok()
 }
 
@@ -239,13 +186,13 @@ fn read_exceptions(text: &str) -> Option<Arc<[Exception]>> {
 }
 
 /// Formats as `09:00-12:00,13:00-24:00`.
-fn write_hours(hours: &[OpenHours]) -> String {
+fn write_hours(hours: &[OpenInterval]) -> String {
     let child_rows: Vec<String> = hours.iter().map(|hours| format!("{}-{}", hours.from, hours.to)).collect();
     child_rows.join(",")
 }
 
-fn read_hours(text: &str) -> Option<Arc<[OpenHours]>> {
-    let child_rows = |text: &str| read_times(text).map(|(from, to)| OpenHours { from, to });
+fn read_hours(text: &str) -> Option<Arc<[OpenInterval]>> {
+    let child_rows = |text: &str| read_times(text).map(|(from, to)| OpenInterval { from, to });
     entries(text, ',').map(child_rows).collect()
 }
 
@@ -276,7 +223,7 @@ fn entries(text: &str, separator: char) -> impl Iterator<Item = &str> {
 }
 
 /// Filter of listed reservations; `None` matches all.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RoomReservationFilter {
     pub user: Option<UserId>,
     pub room: Option<RoomId>,
@@ -287,9 +234,11 @@ impl RoomReservationFilter {
     /// selective.
     pub fn list(&self, after: Option<RoomReservationId>, limit: usize) -> List {
         let list = List::of::<RoomReservation>(after.as_ref(), limit);
-        match (self.user, self.room) {
-            (Some(user), Some(room)) => list.by("user_id", user.get()).filter(Filter::Is("room_id", room.get().into())),
-            (Some(user), None) => list.by("user_id", user.get()),
+        match (&self.user, self.room) {
+            (Some(user), Some(room)) => {
+                list.by("user_id", user.to_string()).filter(Filter::Is("room_id", room.get().into()))
+            }
+            (Some(user), None) => list.by("user_id", user.to_string()),
             (None, Some(room)) => list.by("room_id", room.get()),
             (None, None) => list,
         }

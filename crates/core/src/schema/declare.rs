@@ -23,7 +23,7 @@
 /// - `fixed`, `changing`: fields of the row that are never updated, and those that are. `field as column` names a column
 ///   that is not called as its field, `field as (a, b)` those of a field with several; see [`Columns`]. Types follow from
 ///   the fields. Instead of both, `row (a, b)` stores the row as if it were a field.
-/// - `computed`: fixed columns that follow from other fields: written, and compared when they are read.
+/// - `computed`: columns that follow from the fields: written, and compared when they are read.
 /// - `lines`: field whose elements are child rows, see `child_row!`; their table, and its column with the parent's key.
 /// - `immutable`: rows are never updated or deleted.
 /// - `month`: column with the date by which the table is partitioned.
@@ -31,8 +31,8 @@
 /// - `name`: key of a live row in Redis, without the common prefix.
 /// - `audit`: how a row is passed to the auditor.
 ///
-/// `{ by_hand; }` is for a row with its own [`TableRow`](crate::schema::TableRow) implementation. A table without
-/// braces is not visited: stores handle it separately.
+/// `{ by_hand; }` is for a row with its own [`TableRow`](crate::schema::TableRow) implementation, `{ declared_above; }`
+/// for a second table of the same rows. A table without braces is not visited: stores handle it separately.
 ///
 /// [`Columns`]: crate::schema::Columns
 #[macro_export]
@@ -62,18 +62,18 @@ macro_rules! tables {
             $($(pub $set: $set::State,)+)?
         }
 
-        $($($crate::schema::declare::table_row! { $row by $key, $tier $kept { $($declared)* } })?)*
+        $($($crate::schema::declare::table_row! { $row by $key, $kept { $($declared)* } })?)*
 
         impl Tables {
             /// Passes the declared tables to a visitor, in the order of their declaration.
-            pub fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a dyn $crate::schema::TableAccess)) {
-                $($crate::tables!(@visit visitor, &self.$field, $({ $($declared)* })?);)*
+            pub fn visit<'a>(&'a self, visitor: &mut dyn FnMut($crate::schema::TableTier, &'a dyn $crate::schema::TableAccess)) {
+                $($crate::tables!(@visit visitor, $tier &self.$field, $({ $($declared)* })?);)*
                 $($(self.$set.visit(visitor);)+)?
             }
 
             /// Passes the declared tables to a visitor, in the order of their declaration.
-            pub fn visit_mut(&mut self, visitor: &mut dyn FnMut(&mut dyn $crate::schema::TableAccess)) {
-                $($crate::tables!(@visit visitor, &mut self.$field, $({ $($declared)* })?);)*
+            pub fn visit_mut(&mut self, visitor: &mut dyn FnMut($crate::schema::TableTier, &mut dyn $crate::schema::TableAccess)) {
+                $($crate::tables!(@visit visitor, $tier &mut self.$field, $({ $($declared)* })?);)*
                 $($(self.$set.visit_mut(visitor);)+)?
             }
 
@@ -179,8 +179,13 @@ macro_rules! tables {
             }
         }
     };
-    (@visit $visitor:ident, $table:expr,) => {};
-    (@visit $visitor:ident, $table:expr, { $($declared:tt)* }) => { $visitor($table) };
+    (@visit $visitor:ident, $tier:ident $table:expr,) => {};
+    (@visit $visitor:ident, live $table:expr, { $($declared:tt)* }) => {
+        $visitor($crate::schema::TableTier::Live, $table)
+    };
+    (@visit $visitor:ident, durable $table:expr, { $($declared:tt)* }) => {
+        $visitor($crate::schema::TableTier::Durable, $table)
+    };
     (@take live $self:ident . $field:ident) => { std::mem::take(&mut $self.$field) };
     (@take durable $self:ident . $field:ident) => { Default::default() };
     (@immutable $row:ident by $key:ident,) => { $crate::table::TableState::uncached() };
@@ -195,24 +200,24 @@ macro_rules! tables {
 
 /// Implements `TableRow` for a row from its declaration, and `Record` unless the table is an index.
 macro_rules! table_row {
-    ($row:ident by $key:ident, $tier:ident complete { by_hand; }) => {};
-    ($row:ident by $key:ident, $tier:ident $kept:ident { by_hand; }) => {
+    ($row:ident by $key:ident, $kept:ident { declared_above; }) => {};
+    ($row:ident by $key:ident, $kept:ident { by_hand; }) => {
         impl $crate::schema::Record for $row {
             type Key = $key;
         }
     };
-    ($row:ident by $key:ident, $tier:ident complete { $($declared:tt)* }) => {
-        $crate::schema::declare::table_row! { @impl $row by $key, $tier true { $($declared)* } }
+    ($row:ident by $key:ident, complete { $($declared:tt)* }) => {
+        $crate::schema::declare::table_row! { @impl $row by $key, true { $($declared)* } }
     };
-    ($row:ident by $key:ident, $tier:ident $kept:ident { $($declared:tt)* }) => {
-        $crate::schema::declare::table_row! { @impl $row by $key, $tier false { $($declared)* } }
+    ($row:ident by $key:ident, $kept:ident { $($declared:tt)* }) => {
+        $crate::schema::declare::table_row! { @impl $row by $key, false { $($declared)* } }
 
         impl $crate::schema::Record for $row {
             type Key = $key;
         }
     };
     // A row that is stored as if it were a field.
-    (@impl $row:ident by $key:ident, $tier:ident $is_index:literal {
+    (@impl $row:ident by $key:ident, $is_index:literal {
         table $table:literal;
         key $columns:tt;
         row ($($column:ident),+);
@@ -228,7 +233,6 @@ macro_rules! table_row {
                 const CHANGING_COLUMNS: [Column; width(CHANGING)] = flatten(CHANGING);
                 &$crate::schema::TableSpec {
                     table: $table,
-                    is_live: $crate::schema::declare::table_row!(@is_live $tier),
                     is_index: $is_index,
                     is_immutable: false,
                     key: &KEY_COLUMNS,
@@ -258,12 +262,12 @@ macro_rules! table_row {
             $crate::schema::declare::table_row! { @audit $key $(|$audit_key, $audit_row, $audit| $show)? }
         }
     };
-    (@impl $row:ident by $key:ident, $tier:ident $is_index:literal {
+    (@impl $row:ident by $key:ident, $is_index:literal {
         table $table:literal;
         key $columns:tt $(=> $key_in_row:ident)?;
         $(fixed { $($fixed:ident $(as $fixed_as:tt)?),+ $(,)? };)?
-        $(computed { $($computed:ident = |$computed_row:ident| $compute:expr),+ $(,)? };)?
         $(changing { $($changing:ident $(as $changing_as:tt)?),+ $(,)? };)?
+        $(computed { $($computed:ident = |$computed_row:ident| $compute:expr),+ $(,)? };)?
         $(lines $lines:ident in $lines_table:literal by $owner:literal;)?
         $(immutable $immutable:literal;)?
         $(month $month:literal;)?
@@ -278,16 +282,15 @@ macro_rules! table_row {
                 const KEY_COLUMNS: [Column; width(KEY)] = flatten(KEY);
                 const FIXED: &[ColumnGroup] = &[
                     $($($crate::schema::column::group($crate::schema::column::column_names!($fixed $($fixed_as)?), |row: &$row| &row.$fixed),)+)?
-                    $($($crate::schema::column::computed(&[stringify!($computed)], |$computed_row: &$row| $compute),)+)?
                 ];
                 const FIXED_COLUMNS: [Column; width(FIXED)] = flatten(FIXED);
                 const CHANGING: &[ColumnGroup] = &[
                     $($($crate::schema::column::group($crate::schema::column::column_names!($changing $($changing_as)?), |row: &$row| &row.$changing),)+)?
+                    $($($crate::schema::column::computed(&[stringify!($computed)], |$computed_row: &$row| $compute),)+)?
                 ];
                 const CHANGING_COLUMNS: [Column; width(CHANGING)] = flatten(CHANGING);
                 &$crate::schema::TableSpec {
                     table: $table,
-                    is_live: $crate::schema::declare::table_row!(@is_live $tier),
                     is_index: $is_index,
                     is_immutable: $crate::schema::declare::table_row!(@is_immutable $($immutable)?),
                     key: &KEY_COLUMNS,
@@ -309,11 +312,11 @@ macro_rules! table_row {
             fn put<'a>(&'a self, values: &mut $crate::schema::Values<'a>) {
                 let _ = &*values;
                 $($($crate::schema::Columns::put(&self.$fixed, values);)+)?
+                $($($crate::schema::Columns::put(&self.$changing, values);)+)?
                 $($({
                     let $computed_row = self;
                     values.add_computed(&$compute);
                 })+)?
-                $($($crate::schema::Columns::put(&self.$changing, values);)+)?
             }
 
             $(
@@ -329,44 +332,38 @@ macro_rules! table_row {
             ) -> Option<Self> {
                 let _ = (key, &*values, &lines);
                 $crate::schema::declare::table_row!(@take key values lines
-                    [$($key_in_row)?] [$($($fixed)+)?] [$($($computed = |$computed_row| $compute),+)?]
-                    [$($($changing)+)?] [$($lines)?])
+                    [$($key_in_row)?] [$($($fixed)+)? $($($changing)+)?]
+                    [$($($computed = |$computed_row| $compute),+)?] [$($lines)?])
             }
 
             $crate::schema::declare::table_row! { @name $key $(|$name_key| $name)? }
             $crate::schema::declare::table_row! { @audit $key $(|$audit_key, $audit_row, $audit| $show)? }
         }
     };
-    (@is_live live) => { true };
-    (@is_live durable) => { false };
     (@is_immutable) => { false };
     (@is_immutable $immutable:literal) => { $immutable };
     (@option) => { None };
     (@option $value:expr) => { Some($value) };
     // Fields are read in the order of columns.
     (@take $key:ident $values:ident $lines:ident
-        [$($key_in_row:ident)?] [$($fixed:ident)*] [] [$($changing:ident)*] [$($line_field:ident)?]) => {
+        [$($key_in_row:ident)?] [$($field:ident)*] [] [$($line_field:ident)?]) => {
         Some(Self {
             $($key_in_row: $key.clone(),)?
-            $($fixed: $values.take()?,)*
-            $($changing: $values.take()?,)*
+            $($field: $values.take()?,)*
             $($line_field: $crate::schema::row::take_lines($lines)?,)?
         })
     };
     (@take $key:ident $values:ident $lines:ident
-        [$($key_in_row:ident)?] [$($fixed:ident)*] [$($computed:ident = |$computed_row:ident| $compute:expr),+]
-        [$($changing:ident)*] [$($line_field:ident)?]) => {{
-        $(let $fixed = $values.take()?;)*
-        $(let $computed = $values.next_value()?;)+
+        [$($key_in_row:ident)?] [$($field:ident)*] [$($computed:ident = |$computed_row:ident| $compute:expr),+]
+        [$($line_field:ident)?]) => {{
         let row = Self {
             $($key_in_row: $key.clone(),)?
-            $($fixed,)*
-            $($changing: $values.take()?,)*
+            $($field: $values.take()?,)*
             $($line_field: $crate::schema::row::take_lines($lines)?,)?
         };
         let is_same = true $(&& {
             let $computed_row = &row;
-            $crate::schema::ToValue::to_value(&$compute) == $computed
+            $values.next_value()? == $crate::schema::ToValue::to_value(&$compute)
         })+;
         is_same.then_some(row)
     }};

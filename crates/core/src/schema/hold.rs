@@ -1,105 +1,228 @@
-//! Columns that all kinds of holds share.
+//! Columns of holds. The lines of a hold are one value, in a versioned encoding.
 
-use std::fmt::Write as _;
+use std::sync::Arc;
 
-use crate::Timestamp;
-use crate::command::Attempt;
-use crate::hold::{Hold, HoldState};
-use crate::id::{HoldId, UserId};
+use crate::calendar::{LockedSlot, SlotStart, SlotsItem};
+use crate::hold::{Extras, Hold, HoldState, Item, Line, LineState, Origin};
+use crate::id::HoldId;
+use crate::schema::codec;
+use crate::schema::column::{ColumnType, Columns, Type, nullable, type_of};
+use crate::schema::list::{Filter, List};
+use crate::schema::value::{FromValue, ToValue, Value, ValueReader, Values, text_enum};
+use crate::shop::StockItem;
+use crate::stay::{StayDates, StayItem};
+use crate::ticket::{ReservedSeat, SeatsItem};
 
-use crate::schema::column::{Column, ColumnType, Columns, named, nullable, type_of};
-use crate::schema::spec::TableSpec;
-use crate::schema::value::{Value, ValueReader, Values};
+/// Version of the encoding of lines.
+const LINES_VERSION: u8 = 1;
+/// Version of the encoding of metadata.
+const METADATA_VERSION: u8 = 1;
 
-pub(crate) const KEY: &[Column] = &[named::<HoldId>("id")];
-/// Columns that change during the life of a hold.
-pub(crate) const STATE: &[Column] = &[
-    named::<String>("state"),
-    named::<Option<u64>>("record_id"),
-    named::<Option<HoldId>>("replaced_by"),
-    named::<Attempt>("attempts"),
-];
-/// Columns that never change.
-pub(crate) const OWNER: [Column; 3] =
-    [named::<UserId>("user_id"), named::<Timestamp>("created_at"), named::<Timestamp>("expires_at")];
+/// Tags of item types in encoded lines.
+const STAY: u8 = 1;
+const STOCK: u8 = 2;
+const SEATS: u8 = 3;
+const SLOTS: u8 = 4;
+
+/// Tags of line states in encoded lines.
+const HELD: u8 = 0;
+const RELEASED: u8 = 1;
+const CONFIRMED: u8 = 2;
+const CANCELLED: u8 = 3;
+
+text_enum!(Origin {
+    Stay = "STAY",
+    Cart = "CART",
+    Seats = "SEATS",
+    Lock = "LOCK",
+    Claim = "CLAIM",
+    System = "SYSTEM",
+});
 
 impl Columns for HoldState {
-    const TYPES: &'static [ColumnType] = &[type_of::<String>(), nullable::<u64>(), nullable::<HoldId>()];
+    const TYPES: &'static [ColumnType] = &[type_of::<String>(), nullable::<HoldId>()];
 
     fn put<'a>(&'a self, values: &mut Values<'a>) {
-        let (state, record, by) = match self {
-            Self::Held => ("HELD", None, None),
+        let (state, replaced_by) = match self {
+            Self::Held => ("HELD", Value::Null),
             // Not written by a store that confirms in one commit.
-            Self::Prepared => ("CONFIRMING", None, None),
-            Self::Confirmed { record } => ("CONFIRMED", Some(*record), None),
-            Self::Cancelled => ("CANCELLED", None, None),
-            Self::Replaced { by } => ("REPLACED", None, Some(*by)),
+            Self::Prepared => ("CONFIRMING", Value::Null),
+            Self::Confirmed => ("CONFIRMED", Value::Null),
+            Self::Cancelled => ("CANCELLED", Value::Null),
+            Self::Replaced { by } => ("REPLACED", by.to_value()),
         };
-        values.add_value(state).add_value(record.map_or(Value::Null, Into::into));
-        values.add_value(by.map_or(Value::Null, |by| Value::Uuid(by.0)));
+        values.add_value(state).add_value(replaced_by);
     }
 
     fn take(values: &mut ValueReader<'_>) -> Option<Self> {
-        let (state, record, by): (Value<'_>, Option<u64>, Option<HoldId>) =
-            (values.next_value()?, values.take()?, values.take()?);
-        let Value::Text(state) = state else { return None };
+        let (Value::Text(state), replaced_by) = (values.next_value()?, values.take::<Option<_>>()?) else {
+            return None;
+        };
         match &*state {
             "HELD" => Some(Self::Held),
             "CONFIRMING" => Some(Self::Prepared),
-            "CONFIRMED" => Some(Self::Confirmed { record: record? }),
+            "CONFIRMED" => Some(Self::Confirmed),
             "CANCELLED" => Some(Self::Cancelled),
-            "REPLACED" => Some(Self::Replaced { by: by? }),
+            "REPLACED" => Some(Self::Replaced { by: replaced_by? }),
             _ => None,
         }
     }
 }
 
-pub(crate) fn put_owner<'a, C>(hold: &'a Hold<C>, values: &mut Values<'a>) {
-    values.add(&hold.owner).add(&hold.created_at).add(&hold.expires_at);
-}
-
-pub(crate) fn put_state<'a, C>(hold: &'a Hold<C>, values: &mut Values<'a>) {
-    hold.state.put(values);
-    values.add(&hold.attempts);
-}
-
-/// Owner and times of a hold, without its claim and state.
-pub(crate) struct HoldHeader {
-    owner: UserId,
-    created_at: Timestamp,
-    expires_at: Timestamp,
-}
-
-pub(crate) fn take_owner(values: &mut ValueReader<'_>) -> Option<HoldHeader> {
-    Some(HoldHeader { owner: values.take()?, created_at: values.take()?, expires_at: values.take()? })
-}
-
-impl HoldHeader {
-    /// Adds the claim, and reads the columns of the state.
-    pub(crate) fn with_claim<C>(self, id: HoldId, claim: C, values: &mut ValueReader<'_>) -> Option<Hold<C>> {
-        let Self { owner, created_at, expires_at } = self;
-        let (state, attempts) = (values.take()?, values.take()?);
-        Some(Hold { id, owner, created_at, expires_at, state, attempts, claim })
+impl ToValue for Arc<[Line]> {
+    fn to_value(&self) -> Value<'_> {
+        Value::Bytes(encode_lines(self).into())
     }
 }
 
-/// Declaration of a table of holds, without the columns of the claim.
-pub(crate) const fn spec(table: &'static str) -> TableSpec {
-    TableSpec {
-        table,
-        is_live: true,
-        is_index: false,
-        is_immutable: false,
-        key: KEY,
-        fixed: &[],
-        changing: STATE,
-        child_rows: None,
-        month: None,
-        purge: None,
+impl FromValue for Arc<[Line]> {
+    const TYPE: Type = Type::Bytes;
+
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        match value {
+            Value::Bytes(encoded) => decode_lines(&encoded),
+            _ => None,
+        }
     }
 }
 
-/// Appends the name of a hold.
-pub(crate) fn write_name(prefix: &str, id: HoldId, name: &mut String) {
-    write!(name, "{prefix}:{id}").expect("writing to a string cannot fail");
+/// Reference and metadata.
+impl Columns for Option<Arc<Extras>> {
+    const TYPES: &'static [ColumnType] = &[nullable::<Arc<str>>(), nullable::<Vec<u8>>()];
+
+    fn put<'a>(&'a self, values: &mut Values<'a>) {
+        let reference = self.as_ref().and_then(|extras| extras.reference.as_ref());
+        let metadata = self.as_ref().map(|extras| &extras.metadata).filter(|metadata| !metadata.is_empty());
+        values.add_value(reference.map_or(Value::Null, ToValue::to_value));
+        values.add_value(metadata.map_or(Value::Null, |pairs| Value::Bytes(encode_metadata(pairs).into())));
+    }
+
+    fn take(values: &mut ValueReader<'_>) -> Option<Self> {
+        let reference: Option<Arc<str>> = values.take()?;
+        let metadata = match values.next_value()? {
+            Value::Null => Vec::new(),
+            Value::Bytes(encoded) => decode_metadata(&encoded)?,
+            _ => return None,
+        };
+        Some((reference.is_some() || !metadata.is_empty()).then(|| Arc::new(Extras { reference, metadata })))
+    }
+}
+
+/// Lists holds on carts in order of their ids.
+pub fn carts(after: Option<&HoldId>, limit: usize) -> List {
+    List::of::<Hold>(after, limit).filter(Filter::Is("origin", Origin::Cart.to_value().into_owned()))
+}
+
+fn encode_lines(lines: &[Line]) -> Vec<u8> {
+    let mut values = Values::default();
+    for line in lines {
+        let (state, record) = match line.state {
+            LineState::Held => (HELD, None),
+            LineState::Released => (RELEASED, None),
+            LineState::Confirmed { record } => (CONFIRMED, Some(record)),
+            LineState::Cancelled { record } => (CANCELLED, Some(record)),
+        };
+        values.add(&line.index).add_value(state).add_value(record.map_or(Value::Null, Into::into)).add(&line.price);
+        put_item(&line.item, &mut values);
+    }
+    codec::encode(LINES_VERSION, &values.0)
+}
+
+fn decode_lines(encoded: &[u8]) -> Option<Arc<[Line]>> {
+    let (version, values) = codec::decode(encoded)?;
+    if version != LINES_VERSION {
+        return None;
+    }
+    let mut values = ValueReader::new(values);
+    let mut lines = Vec::new();
+    while !values.is_empty() {
+        let (index, state, record): (u16, u8, Option<u64>) = (values.take()?, values.take()?, values.take()?);
+        let state = match (state, record) {
+            (HELD, None) => LineState::Held,
+            (RELEASED, None) => LineState::Released,
+            (CONFIRMED, Some(record)) => LineState::Confirmed { record },
+            (CANCELLED, Some(record)) => LineState::Cancelled { record },
+            _ => return None,
+        };
+        lines.push(Line { index, state, price: values.take()?, item: take_item(&mut values)? });
+    }
+    Some(lines.into())
+}
+
+fn put_item<'a>(item: &'a Item, values: &mut Values<'a>) {
+    match item {
+        Item::Stay(StayItem { room_type, dates, client_key }) => {
+            values.add_value(STAY).add(room_type).add(&dates.check_in).add(&dates.check_out).add(client_key);
+        }
+        Item::Stock(item) => {
+            values.add_value(STOCK).add(&item.reservation).add(&item.option).add(&item.product_name);
+            values.add(&item.option_code).add(&item.quantity).add(&item.unit_price);
+        }
+        Item::Seats(SeatsItem { event, seats }) => {
+            values.add_value(SEATS).add(event).add_value(seats.len() as u64);
+            for seat in &**seats {
+                values.add(&seat.seat).add(&seat.label).add(&seat.section).add(&seat.price);
+            }
+        }
+        Item::Slots(SlotsItem { room, slots }) => {
+            values.add_value(SLOTS).add(room).add_value(slots.len() as u64);
+            for slot in &**slots {
+                values.add_value(slot.start.minutes()).add(&slot.minutes).add(&slot.price);
+            }
+        }
+    }
+}
+
+fn take_item(values: &mut ValueReader<'_>) -> Option<Item> {
+    Some(match values.take::<u8>()? {
+        STAY => {
+            let room_type = values.take()?;
+            let dates = StayDates { check_in: values.take()?, check_out: values.take()? };
+            let dates = Some(dates).filter(|dates| dates.check_in < dates.check_out)?;
+            Item::Stay(StayItem { room_type, dates, client_key: values.take()? })
+        }
+        STOCK => Item::Stock(StockItem {
+            reservation: values.take()?,
+            option: values.take()?,
+            product_name: values.take()?,
+            option_code: values.take()?,
+            quantity: values.take()?,
+            unit_price: values.take()?,
+        }),
+        SEATS => {
+            let (event, count): (_, u16) = (values.take()?, values.take()?);
+            let seat = |_| {
+                let (seat, label, section) = (values.take()?, values.take()?, values.take()?);
+                Some(ReservedSeat { seat, label, section, price: values.take()? })
+            };
+            Item::Seats(SeatsItem { event, seats: (0..count).map(seat).collect::<Option<_>>()? })
+        }
+        SLOTS => {
+            let (room, count): (_, u16) = (values.take()?, values.take()?);
+            let slot = |_| {
+                let start = SlotStart::from_minutes(values.take()?)?;
+                Some(LockedSlot { start, minutes: values.take()?, price: values.take()? })
+            };
+            Item::Slots(SlotsItem { room, slots: (0..count).map(slot).collect::<Option<_>>()? })
+        }
+        _ => return None,
+    })
+}
+
+fn encode_metadata(pairs: &[(Arc<str>, Arc<str>)]) -> Vec<u8> {
+    let mut values = Values::default();
+    for (key, value) in pairs {
+        values.add(key).add(value);
+    }
+    codec::encode(METADATA_VERSION, &values.0)
+}
+
+fn decode_metadata(encoded: &[u8]) -> Option<Vec<(Arc<str>, Arc<str>)>> {
+    let (version, values) = codec::decode(encoded)?;
+    let mut values = ValueReader::new(values);
+    let mut pairs = Vec::new();
+    while version == METADATA_VERSION && !values.is_empty() {
+        pairs.push((values.take()?, values.take()?));
+    }
+    (!pairs.is_empty()).then_some(pairs)
 }

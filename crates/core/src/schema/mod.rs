@@ -15,8 +15,9 @@
 //! | [`codec`] | binary encoding of values |
 //! | [`list`] | pages of long lists |
 //! | [`sequence`] | names of number sequences |
-//! | [`unit`] | keys and columns of the rows that all kinds of holds share |
-//! | [`visit`], `hold` | holds of all kinds, and the columns that they share |
+//! | [`hold`] | holds and their lines |
+//! | [`unit`] | keys and columns of the rows that all types of lines share |
+//! | [`registry`] | all tables, without rows |
 //!
 //! This module makes no decisions and does no I/O.
 
@@ -25,8 +26,9 @@ pub mod calendar;
 pub mod codec;
 pub mod column;
 pub mod declare;
-mod hold;
+pub mod hold;
 pub mod list;
+pub mod registry;
 pub mod relay;
 pub mod row;
 pub mod sequence;
@@ -39,12 +41,11 @@ mod tests;
 pub mod ticket;
 pub mod unit;
 pub mod value;
-pub mod visit;
 pub mod webhook;
 
 pub use access::{ChangeKind, Damaged, KeySink, LiveChange, RowChange, RowSink, TableAccess};
 pub use column::{Column, ColumnType, Columns, Type};
 pub use list::{Filter, List, Listed, Order};
 pub use row::{ChildRow, Record, StoredRow, TableRow};
-pub use spec::{ChildRows, Purge, Retention, TableSpec};
+pub use spec::{ChildRows, Purge, Retention, TableSpec, TableTier};
 pub use value::{FromValue, ToValue, Value, ValueReader, Values};

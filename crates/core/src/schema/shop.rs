@@ -1,20 +1,16 @@
 //! Tables of the shop.
 
-use crate::audit::Audit;
-use crate::id::{HoldId, UserId};
-use crate::money::Currency;
+use crate::id::UserId;
 use crate::shop::{
     CartItem, CartItemId, CartOf, Coupon, CouponCode, CouponState, Discount, Inventory, InventoryReservationId,
-    LastHold, Order, OrderClaim, OrderHold, OrderId, OrderLine, OrderState, Product, ProductId, ProductOption,
-    ProductOptionId, UserAccount, UserCoupon, UserCouponId,
+    LastHold, Order, OrderId, OrderState, Product, ProductId, ProductOption, ProductOptionId, StockItem, UserAccount,
+    UserCoupon, UserCouponId,
 };
+use crate::unit::Kind;
 
-use crate::schema::column::{ColumnType, Columns, Type, named, type_of};
+use crate::schema::column::{ColumnType, Columns, Type, type_of};
 use crate::schema::declare::child_row;
-use crate::schema::hold::{self, OWNER};
 use crate::schema::list::{Filter, List};
-use crate::schema::row::{ChildRow as _, TableRow, put_lines, take_lines};
-use crate::schema::spec::{ChildRows, TableSpec};
 use crate::schema::value::{FromValue, ToValue, Value, ValueReader, Values, cancelled_at, number_id, text};
 
 crate::tables! {
@@ -49,7 +45,7 @@ crate::tables! {
             table "cart_item";
             key { user as user_id, option as product_option_id };
             changing { quantity };
-            audit |key, _, audit| audit.shop.cart_item(*key);
+            audit |key, _, audit| audit.shop.cart_item(key);
         },
         orders: Table<OrderId, Order> => durable cached {
             table "orders";
@@ -60,7 +56,10 @@ crate::tables! {
             };
             changing { state as cancelled_at };
             lines items in "order_item" by "order_id";
-            audit |_, row, audit| audit.shop.order(row);
+            audit |_, row, audit| {
+                audit.shop.order(row);
+                audit.holds.record(Kind::Shop, row.id.get(), row.hold);
+            };
         },
         coupons: Table<CouponCode, Coupon> => durable cached {
             table "coupon";
@@ -75,13 +74,12 @@ crate::tables! {
             changing { state as used_by_order_id };
             audit |key, row, audit| audit.shop.user_coupon(key, *row);
         },
-        holds: Table<HoldId, OrderHold> => live cached { by_hand; },
-        /// Secondary index: the latest hold of a user, unless it was paid or released.
-        by_user: Table<UserId, LastHold> => live complete {
-            table "order_hold_by_user";
+        /// Latest hold of a user on a cart.
+        last_holds: Table<UserId, LastHold> => live cached {
+            table "last_cart_hold";
             key user_id;
             changing { hold as hold_id, kept_until };
-            name |user| format_args!("order-hold:user:{user}");
+            name |user| format_args!("order-hold:user:{}", user.key_part());
         },
     }
 }
@@ -90,7 +88,7 @@ number_id!(ProductId, ProductOptionId, InventoryReservationId, OrderId);
 text!(CouponCode, |code| code.as_str().into(), |text| CouponCode::parse("code", text).ok());
 cancelled_at!(OrderState, Paid);
 
-child_row!(OrderLine {
+child_row!(StockItem {
     reservation as id,
     option as product_option_id,
     product_name,
@@ -137,61 +135,16 @@ impl FromValue for CouponState {
     }
 }
 
-impl TableRow<HoldId> for OrderHold {
-    const SPEC: &'static TableSpec = &TableSpec {
-        fixed: &[OWNER[0], OWNER[1], OWNER[2], named::<Currency>("currency"), named::<i64>("total_amount")],
-        child_rows: Some(ChildRows { table: "inventory_reservation", owner: "hold_id", columns: OrderLine::COLUMNS }),
-        ..hold::spec("order_hold")
-    };
-
-    fn put_key<'a>(key: &'a HoldId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, values: &mut Values<'a>) {
-        hold::put_owner(self, values);
-        values.add(&self.claim.currency).add(&self.claim.total);
-        hold::put_state(self, values);
-    }
-
-    fn put_child_rows<'a>(&'a self, lines: &mut Vec<Values<'a>>) {
-        put_lines(&self.claim.lines, lines);
-    }
-
-    fn take_key(values: &mut ValueReader<'_>) -> Option<HoldId> {
-        values.take()
-    }
-
-    fn take(id: &HoldId, values: &mut ValueReader<'_>, lines: Vec<ValueReader<'_>>) -> Option<Self> {
-        let header = hold::take_owner(values)?;
-        let claim = OrderClaim { currency: values.take()?, total: values.take()?, lines: take_lines(lines)? };
-        header.with_claim(*id, claim, values)
-    }
-
-    fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
-        audit.shop.hold(row);
-    }
-
-    fn write_name(id: &HoldId, name: &mut String) {
-        hold::write_name("order-hold", *id, name);
-    }
-}
-
 /// Finds the order of a reservation line.
 pub fn order_of(reservation: InventoryReservationId) -> List {
     List::of::<Order>(None, 1).filter(Filter::HasChildRow("id", reservation.get().into()))
 }
 
-/// Lists holds in order of creation, for stores that keep holds in SQL tables.
-pub fn order_holds(after: Option<&HoldId>, limit: usize) -> List {
-    List::of::<OrderHold>(after, limit)
-}
-
 /// Lists orders in order of number: all, or those of a user, by the index of users.
-pub fn orders(user: Option<UserId>, after: Option<OrderId>, limit: usize) -> List {
+pub fn orders(user: Option<&UserId>, after: Option<OrderId>, limit: usize) -> List {
     let list = List::of::<Order>(after.as_ref(), limit);
     match user {
-        Some(user) => list.by("user_id", user.get()),
+        Some(user) => list.by("user_id", user.to_string()),
         None => list,
     }
 }

@@ -5,12 +5,18 @@ use std::sync::Arc;
 use crate::schema::column::Column;
 use crate::schema::row::ChildRow;
 
+/// Tier of a table: where its rows lie if live and durable rows lie in two stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableTier {
+    /// Holds, and the rows that follow from them.
+    Live,
+    Durable,
+}
+
 /// Declaration of a table. Columns are ordered: key, fixed, changing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TableSpec {
     pub table: &'static str,
-    /// Rows of the live tier: holds, and what follows from them. All other rows are durable.
-    pub is_live: bool,
     /// The rows follow from other rows: kept in memory, or beside the live rows in Redis, and never in SQL tables.
     pub is_index: bool,
     /// Rows are never updated or deleted, so they may be cached without invalidation.
@@ -42,9 +48,6 @@ pub struct ChildRows {
 /// Column with the order of child rows.
 pub const LINE_NO: &str = "line_no";
 
-/// Column of a record with the hold that became the record.
-pub const HOLD_ID: &str = "hold_id";
-
 /// Rows are purged when the time in an indexed column is as long ago as the retention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purge {
@@ -55,9 +58,9 @@ pub struct Purge {
 /// Retention of rows, which a setting gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retention {
-    /// That of published events.
+    /// Retention of published events.
     Outbox,
-    /// That of received messages.
+    /// Retention of received messages.
     Inbox,
 }
 
@@ -67,12 +70,7 @@ impl TableSpec {
         self.key.iter().chain(self.fixed).chain(self.changing).copied()
     }
 
-    /// Whether holds become records of this table when they are confirmed.
-    pub fn has_records_of_holds(&self) -> bool {
-        !self.is_live && self.fixed.iter().any(|column| column.name == HOLD_ID)
-    }
-
-    /// Whether a store without a live tier keeps the rows in an SQL table.
+    /// Whether stores without a live tier keep the rows in an SQL table.
     pub fn is_stored(&self) -> bool {
         !self.is_index
     }

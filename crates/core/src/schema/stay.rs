@@ -1,18 +1,15 @@
 //! Tables of hotel stays.
 
-use crate::audit::Audit;
-use crate::id::{HoldId, UserId};
+use crate::id::UserId;
 use crate::stay::{
-    ClientHoldKey, ClientKey, DatesKey, LiveHold, Night, NightId, NightsFrom, RoomType, RoomTypeId, StayClaim,
-    StayDates, StayHold, StayReservation, StayReservationId, StayReservationState,
+    ClientHoldKey, ClientKey, DatesKey, LiveHold, Night, NightId, NightsFrom, RoomType, RoomTypeId, StayDates,
+    StayReservation, StayReservationId, StayReservationState,
 };
+use crate::unit::Kind;
 use jiff::civil::Date;
 
-use crate::schema::column::{ColumnType, Columns, named, type_of};
-use crate::schema::hold::{self, OWNER};
+use crate::schema::column::{ColumnType, Columns, type_of};
 use crate::schema::list::{Filter, List};
-use crate::schema::row::TableRow;
-use crate::schema::spec::TableSpec;
 use crate::schema::value::{ValueReader, Values, cancelled_at, number_id, text};
 
 crate::tables! {
@@ -39,15 +36,17 @@ crate::tables! {
                 currency, confirmed_at,
             };
             changing { state as cancelled_at };
-            audit |_, row, audit| audit.stay.reservation(row);
+            audit |_, row, audit| {
+                audit.stay.reservation(row);
+                audit.holds.record(Kind::Stay, row.id.get(), row.hold);
+            };
         },
-        holds: Table<HoldId, StayHold> => live cached { by_hand; },
         /// Secondary index: the live hold of a user on these dates of a room type.
         by_dates: Table<DatesKey, LiveHold> => live complete {
             table "stay_hold_by_dates";
             key { user as user_id, room_type as room_type_id, dates as (check_in, check_out) };
             changing { hold as hold_id, expires_at };
-            name |key| format_args!("hold:idx:{}:{}:{}", key.user, key.room_type, DatesName(key.dates));
+            name |key| format_args!("hold:idx:{}:{}:{}", key.user.key_part(), key.room_type, DatesName(key.dates));
         },
         /// Secondary index: the live hold under a client's key on these dates of a room type.
         by_client_key: Table<ClientKey, LiveHold> => live complete {
@@ -84,60 +83,8 @@ impl Columns for StayDates {
     }
 }
 
-impl TableRow<HoldId> for StayHold {
-    const SPEC: &'static TableSpec = &TableSpec {
-        fixed: &[
-            OWNER[0],
-            OWNER[1],
-            OWNER[2],
-            named::<RoomTypeId>("room_type_id"),
-            named::<Date>("check_in"),
-            named::<Date>("check_out"),
-            named::<ClientHoldKey>("client_key"),
-            named::<i64>("price"),
-            named::<String>("currency"),
-        ],
-        ..hold::spec("stay_hold")
-    };
-
-    fn put_key<'a>(key: &'a HoldId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, values: &mut Values<'a>) {
-        hold::put_owner(self, values);
-        values.add(&self.claim.room_type).add(&self.claim.dates.check_in).add(&self.claim.dates.check_out);
-        values.add(&self.claim.client_key).add(&self.claim.price).add(&self.claim.currency);
-        hold::put_state(self, values);
-    }
-
-    fn take_key(values: &mut ValueReader<'_>) -> Option<HoldId> {
-        values.take()
-    }
-
-    fn take(id: &HoldId, values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<Self> {
-        let header = hold::take_owner(values)?;
-        let claim = StayClaim {
-            room_type: values.take()?,
-            dates: values.take()?,
-            client_key: values.take()?,
-            price: values.take()?,
-            currency: values.take()?,
-        };
-        header.with_claim(*id, claim, values)
-    }
-
-    fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
-        audit.stay.hold(row);
-    }
-
-    fn write_name(id: &HoldId, name: &mut String) {
-        hold::write_name("hold", *id, name);
-    }
-}
-
 /// Filter of listed reservations; `None` matches all.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct StayReservationFilter {
     pub user: Option<UserId>,
     pub room_type: Option<RoomTypeId>,
@@ -146,11 +93,11 @@ pub struct StayReservationFilter {
 
 impl StayReservationFilter {
     /// Lists in order of number. Users and room types have an index each.
-    pub fn list(self, after: Option<StayReservationId>, limit: usize) -> List {
+    pub fn list(&self, after: Option<StayReservationId>, limit: usize) -> List {
         let mut list = List::of::<StayReservation>(after.as_ref(), limit);
-        match (self.user, self.room_type) {
+        match (&self.user, self.room_type) {
             (Some(user), room_type) => {
-                list = list.by("user_id", user.get());
+                list = list.by("user_id", user.to_string());
                 list.filters.extend(room_type.map(|id| Filter::Is("room_type_id", id.get().into())));
             }
             (None, Some(room_type)) => list = list.by("room_type_id", room_type.get()),

@@ -151,7 +151,7 @@ fn parse_by(text: &str) -> Option<By> {
     match text {
         "ADMIN" => Some(By::Admin),
         "SYSTEM" => Some(By::System),
-        _ => text.strip_prefix("USER ")?.parse().ok().and_then(UserId::new).map(By::User),
+        _ => text.strip_prefix("USER ").and_then(UserId::parse_text).map(By::User),
     }
 }
 
@@ -244,20 +244,20 @@ fn value_or_null<T: ToValue>(value: Option<&T>) -> Value<'_> {
 }
 
 /// Lists bookings in order of number: all, or those of a user, by the index of users; in any state, or in one.
-pub fn bookings(user: Option<UserId>, status: Option<BookingStatus>, after: Option<BookingId>, limit: usize) -> List {
+pub fn bookings(user: Option<&UserId>, status: Option<BookingStatus>, after: Option<BookingId>, limit: usize) -> List {
     let mut list = List::of::<Booking>(after.as_ref(), limit);
     if let Some(user) = user {
-        list = list.by("user_id", user.get());
+        list = list.by("user_id", user.to_string());
     }
     list.filters.extend(status.map(|status| Filter::Is("status", status.as_str().into())));
     list
 }
 
 /// Lists notifications of a user, or all, in order of number.
-pub fn notifications(user: Option<UserId>, after: Option<NotificationId>, limit: usize) -> List {
+pub fn notifications(user: Option<&UserId>, after: Option<NotificationId>, limit: usize) -> List {
     let list = List::of::<Notification>(after.as_ref(), limit);
     match user {
-        Some(user) => list.by("user_id", user.get()),
+        Some(user) => list.by("user_id", user.to_string()),
         None => list,
     }
 }

@@ -9,13 +9,12 @@ use crate::ticket::{
     Buyer, BuyerId, EventId, EventSales, PlannedSeat, ReservedSeat, SeatClaim, SeatHold, SeatId, SeatPlan, SeatPointer,
     SeatReservation, SeatReservationId, SeatReservationState, SeatsOf, SoldSeat, TicketEvent,
 };
-use crate::unit::Tally;
+use crate::unit::{Kind, Tally};
 
 use crate::schema::column::named;
 use crate::schema::declare::child_row;
-use crate::schema::hold::{self, OWNER};
 use crate::schema::list::{Filter, List};
-use crate::schema::row::{ChildRow as _, TableRow, put_lines, take_lines};
+use crate::schema::row::{ChildRow as _, TableRow, put_lines};
 use crate::schema::spec::{ChildRows, TableSpec};
 use crate::schema::value::{ValueReader, Values, cancelled_at, number_id};
 
@@ -48,7 +47,10 @@ crate::tables! {
             };
             changing { state as cancelled_at };
             lines seats in "seat_reservation_seat" by "reservation_id";
-            audit |_, row, audit| audit.ticket.reservation(row);
+            audit |_, row, audit| {
+                audit.ticket.reservation(row);
+                audit.holds.record(Kind::Ticket, row.id.get(), row.hold);
+            };
         },
         /// Seats that are reserved; other seats have no row.
         seats: Table<SeatId, SoldSeat, SeatsOf> => durable cached {
@@ -63,9 +65,8 @@ crate::tables! {
             table "event_buyer";
             key { event as event_id, user as user_id };
             changing { reserved as reserved_count };
-            audit |key, row, audit| audit.ticket.buyer(*key, *row);
+            audit |key, row, audit| audit.ticket.buyer(key, *row);
         },
-        holds: Table<HoldId, SeatHold> => live cached { by_hand; },
         /// Secondary index: the live hold on a seat.
         by_seat: Table<SeatId, SeatPointer, SeatsOf> => live complete {
             table "seat_hold_by_seat";
@@ -78,7 +79,7 @@ crate::tables! {
             table "seat_hold_count";
             key { event as event_id, user as user_id };
             row (prepared, ends);
-            name |buyer| format_args!("seat:count:{}:{}", buyer.event, buyer.user);
+            name |buyer| format_args!("seat:count:{}:{}", buyer.event, buyer.user.key_part());
         },
     }
 }
@@ -92,7 +93,6 @@ child_row!(ReservedSeat { seat as seat_id, label, section, price });
 impl TableRow<EventId> for SeatPlan {
     const SPEC: &'static TableSpec = &TableSpec {
         table: "seat_plan",
-        is_live: false,
         is_index: false,
         is_immutable: true,
         key: &[named::<EventId>("event_id")],
@@ -145,53 +145,6 @@ fn intern_section(sections: &mut Vec<Arc<str>>, name: Arc<str>) -> Arc<str> {
     name
 }
 
-impl TableRow<HoldId> for SeatHold {
-    const SPEC: &'static TableSpec = &TableSpec {
-        fixed: &[
-            OWNER[0],
-            OWNER[1],
-            OWNER[2],
-            named::<EventId>("event_id"),
-            named::<i64>("total_price"),
-            named::<Currency>("currency"),
-        ],
-        child_rows: Some(ChildRows { table: "seat_hold_seat", owner: "hold_id", columns: ReservedSeat::COLUMNS }),
-        ..hold::spec("seat_hold")
-    };
-
-    fn put_key<'a>(key: &'a HoldId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, values: &mut Values<'a>) {
-        hold::put_owner(self, values);
-        values.add(&self.claim.event).add(&self.claim.total).add(&self.claim.currency);
-        hold::put_state(self, values);
-    }
-
-    fn put_child_rows<'a>(&'a self, lines: &mut Vec<Values<'a>>) {
-        put_lines(&self.claim.seats, lines);
-    }
-
-    fn take_key(values: &mut ValueReader<'_>) -> Option<HoldId> {
-        values.take()
-    }
-
-    fn take(id: &HoldId, values: &mut ValueReader<'_>, lines: Vec<ValueReader<'_>>) -> Option<Self> {
-        let header = hold::take_owner(values)?;
-        let (event, total, currency) = (values.take()?, values.take()?, values.take()?);
-        header.with_claim(*id, SeatClaim { event, seats: take_lines(lines)?, total, currency }, values)
-    }
-
-    fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
-        audit.ticket.hold(row);
-    }
-
-    fn write_name(id: &HoldId, name: &mut String) {
-        hold::write_name("seat-hold", *id, name);
-    }
-}
-
 /// Lists reservations in order of number: all, or those of a user or an event, which have an index each.
 pub fn reservations(
     user: Option<UserId>,
@@ -201,8 +154,10 @@ pub fn reservations(
 ) -> List {
     let list = List::of::<SeatReservation>(after.as_ref(), limit);
     match (user, event) {
-        (Some(user), Some(event)) => list.by("user_id", user.get()).filter(Filter::Is("event_id", event.get().into())),
-        (Some(user), None) => list.by("user_id", user.get()),
+        (Some(user), Some(event)) => {
+            list.by("user_id", user.to_string()).filter(Filter::Is("event_id", event.get().into()))
+        }
+        (Some(user), None) => list.by("user_id", user.to_string()),
         (None, Some(event)) => list.by("event_id", event.get()),
         (None, None) => list,
     }

@@ -11,9 +11,9 @@ use crate::unit::{Kind, Tally, Unit};
 use crate::schema::codec;
 use crate::schema::column::{ColumnType, Columns, type_of};
 use crate::schema::declare::table_row;
-use crate::schema::value::{Value, ValueReader, Values, text_enum};
+use crate::schema::value::{Value, ValueReader, Values, text};
 
-text_enum!(Kind { Stay = "stay", Shop = "shop", Room = "room", Ticket = "ticket" });
+text!(Kind, |kind| kind.name().into(), |name| Kind::ALL.into_iter().find(|known| known.name() == name));
 
 impl Kind {
     /// Returns the name of the kind in keys.
@@ -24,10 +24,6 @@ impl Kind {
             Self::Room => "room",
             Self::Ticket => "ticket",
         }
-    }
-
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.name() == name)
     }
 }
 
@@ -89,7 +85,7 @@ impl Columns for Tally {
 }
 
 table_row! {
-    IdempotencyRecord by IdempotencyRecordId, live cached {
+    IdempotencyRecord by IdempotencyRecordId, cached {
         table "idempotency_key";
         key { caller, key };
         changing { fingerprint, response, expires_at };

@@ -79,6 +79,11 @@ impl<'a> ValueReader<'a> {
         Self(values.into_iter())
     }
 
+    /// Whether all values were consumed.
+    pub fn is_empty(&self) -> bool {
+        self.0.len() == 0
+    }
+
     /// Returns the remaining values without borrowed data.
     pub fn into_owned(self) -> Vec<Value<'static>> {
         self.0.map(Value::into_owned).collect()
@@ -294,7 +299,6 @@ macro_rules! number_id {
     )+ };
 }
 pub(crate) use number_id;
-number_id!(UserId);
 
 /// Implements the conversions of a type that is stored as text.
 macro_rules! text {
@@ -322,6 +326,11 @@ macro_rules! text {
 pub(crate) use text;
 text!(Currency, |currency| currency.as_str().into(), Currency::parse);
 text!(Zone, |zone| zone.name().into(), Zone::parse);
+text!(
+    UserId,
+    |user| user.text().map_or_else(|| user.to_string().into(), |text| (&**text).into()),
+    UserId::parse_stored
+);
 
 impl ToValue for HoldId {
     fn to_value(&self) -> Value<'_> {

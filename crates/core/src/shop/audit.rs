@@ -1,17 +1,17 @@
 //! Consistency rules of the shop: money and pieces are conserved; every sold piece, used coupon and confirmed hold has
 //! its order.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::cart::CartItemId;
 use super::coupon::{Coupon, CouponCode, CouponState, UserCoupon, UserCouponId};
+use super::line::StockItem;
 use super::order::{Order, OrderId, OrderState};
 use super::product::{ProductOption, ProductOptionId};
-use super::reservation::OrderHold;
 use super::stock::Inventory;
 use super::user::UserAccount;
 use super::{CART_LINES_MAX, stock_unit};
-use crate::hold::Status;
+use crate::hold::{Hold, Line, Origin, Status};
 use crate::id::{HoldId, UserId};
 use crate::time::Timestamp;
 use crate::unit::Units;
@@ -24,7 +24,6 @@ pub struct ShopAudit {
     goods: BTreeMap<ProductOptionId, Goods>,
     coupons: BTreeMap<CouponCode, Issued>,
     coupons_used: BTreeMap<UserCouponId, OrderId>,
-    holds_confirmed: HashMap<HoldId, u64>,
     orders: BTreeMap<OrderId, OrderSummary>,
     findings: Vec<String>,
     records: u64,
@@ -54,7 +53,6 @@ struct Issued {
 
 #[derive(Debug)]
 struct OrderSummary {
-    hold: HoldId,
     /// Coupon that the order uses while it is paid.
     coupon: Option<UserCouponId>,
 }
@@ -67,7 +65,6 @@ impl ShopAudit {
             goods: BTreeMap::new(),
             coupons: BTreeMap::new(),
             coupons_used: BTreeMap::new(),
-            holds_confirmed: HashMap::new(),
             orders: BTreeMap::new(),
             findings: Vec::new(),
             records: 0,
@@ -76,7 +73,7 @@ impl ShopAudit {
 
     pub fn user(&mut self, account: &UserAccount) {
         self.records += 1;
-        self.accounts.entry(account.id).or_default().row = Some((account.balance, account.charged));
+        self.accounts.entry(account.id.clone()).or_default().row = Some((account.balance, account.charged));
     }
 
     pub fn option(&mut self, option: &ProductOption) {
@@ -89,9 +86,9 @@ impl ShopAudit {
         self.goods.entry(id).or_default().row = Some(inventory);
     }
 
-    pub fn cart_item(&mut self, id: CartItemId) {
+    pub fn cart_item(&mut self, id: &CartItemId) {
         self.records += 1;
-        self.accounts.entry(id.user).or_default().cart_lines += 1;
+        self.accounts.entry(id.user.clone()).or_default().cart_lines += 1;
         self.goods.entry(id.option).or_default();
     }
 
@@ -108,26 +105,20 @@ impl ShopAudit {
         }
     }
 
-    pub fn hold(&mut self, hold: &OrderHold) {
-        self.records += 1;
+    pub fn line(&mut self, hold: &Hold, line: &Line, item: &StockItem) {
         match hold.status(self.now) {
             Status::Held | Status::Prepared => {
-                for line in hold.lines.iter() {
-                    self.goods.entry(line.option).or_default().held += u64::from(line.quantity);
-                }
-                if let Some(other) = self.accounts.entry(hold.owner).or_default().live_hold.replace(hold.id) {
+                self.goods.entry(item.option).or_default().held += u64::from(item.quantity);
+                if hold.origin == Origin::Cart
+                    && let Some(other) = self.accounts.entry(hold.owner.clone()).or_default().live_hold.replace(hold.id)
+                    && other != hold.id
+                {
                     self.findings.push(format!("hold {}: live at the same time as {other} of the same user", hold.id));
                 }
             }
-            Status::Confirmed { record } => {
-                self.holds_confirmed.insert(hold.id, record);
-            }
-            Status::Cancelled | Status::Replaced | Status::Expired => {}
+            Status::Confirmed | Status::Cancelled | Status::Replaced | Status::Expired => {}
         }
-        if hold.expires_at <= hold.created_at {
-            self.findings.push(format!("hold {}: ends before it begins", hold.id));
-        }
-        if hold.lines.iter().map(super::OrderLine::amount).sum::<i64>() != hold.total {
+        if item.amount() != line.price {
             self.findings.push(format!("hold {}: its total differs from the sum of its lines", hold.id));
         }
     }
@@ -141,18 +132,17 @@ impl ShopAudit {
     pub fn order(&mut self, order: &Order) {
         self.records += 1;
         let is_paid = order.state == OrderState::Paid;
-        let account = self.accounts.entry(order.user).or_default();
+        let account = self.accounts.entry(order.user.clone()).or_default();
         if is_paid {
             account.paid += order.paid;
             for item in order.items.iter() {
                 self.goods.entry(item.option).or_default().sold += u64::from(item.quantity);
             }
         }
-        let coupon = order.coupon.clone().filter(|_| is_paid).map(|code| UserCouponId { code, user: order.user });
-        if self.orders.insert(order.id, OrderSummary { hold: order.hold, coupon }).is_some() {
-            self.findings.push(format!("order {}: number is not unique", order.id));
-        }
-        let total: i64 = order.items.iter().map(super::OrderLine::amount).sum();
+        let coupon =
+            order.coupon.clone().filter(|_| is_paid).map(|code| UserCouponId { code, user: order.user.clone() });
+        self.orders.insert(order.id, OrderSummary { coupon });
+        let total: i64 = order.items.iter().map(StockItem::amount).sum();
         if total != order.total || order.total - order.discount != order.paid || order.paid < 0 {
             self.findings.push(format!("order {}: its amounts do not add up", order.id));
         }
@@ -172,7 +162,6 @@ impl ShopAudit {
         self.check_accounts();
         self.check_goods();
         self.check_coupons();
-        self.check_holds();
         self.findings.sort();
         self.findings
     }
@@ -235,22 +224,6 @@ impl ShopAudit {
         for (number, order) in &self.orders {
             if order.coupon.as_ref().is_some_and(|id| self.coupons_used.get(id) != Some(number)) {
                 self.findings.push(format!("order {number}: its coupon is not marked as used by it"));
-            }
-        }
-    }
-
-    fn check_holds(&mut self) {
-        let mut orders_by_hold = HashMap::new();
-        for (number, order) in &self.orders {
-            let hold = order.hold;
-            if let Some(other) = orders_by_hold.insert(hold, number) {
-                self.findings.push(format!("hold {hold}: paid twice, as orders {other} and {number}"));
-            }
-        }
-        for (hold, record) in &self.holds_confirmed {
-            let found = OrderId::new(*record).and_then(|number| self.orders.get(&number));
-            if found.map(|order| order.hold) != Some(*hold) {
-                self.findings.push(format!("hold {hold}: paid, but order {record} is not its own"));
             }
         }
     }

@@ -169,12 +169,12 @@ impl Command for IssueCoupon {
     type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Coupon> {
-        let id = UserCouponId { code: self.code.clone(), user: self.user };
+        let id = UserCouponId { code: self.code.clone(), user: self.user.clone() };
         rows.shop.coupons.request(&self.code);
         rows.shop.users.request(&self.user);
         rows.shop.user_coupons.request(&id);
         let coupon = rows.shop.coupons.get(&self.code)?.cloned().ok_or(ShopRejection::CouponNotFound)?;
-        user::find(rows, self.user)?;
+        user::find(rows, &self.user)?;
         if !coupon.is_valid(at.now) {
             return Err(ShopRejection::CouponNotUsable.into());
         }

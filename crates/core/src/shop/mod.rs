@@ -16,6 +16,7 @@
 pub mod audit;
 pub mod cart;
 pub mod coupon;
+pub mod line;
 pub mod order;
 pub mod payment;
 pub mod product;
@@ -30,10 +31,11 @@ use crate::unit::{Kind, Resource, Unit};
 
 pub use cart::{Cart, CartItem, CartItemId, CartLine, CartOf};
 pub use coupon::{Coupon, CouponCode, CouponState, Discount, UserCoupon, UserCouponId};
+pub use line::{InventoryReservationId, LastHold, StockItem};
 pub use order::{Order, OrderId, OrderState};
 pub use payment::PaidOrder;
 pub use product::{Product, ProductId, ProductOption, ProductOptionId};
-pub use reservation::{InventoryReservationId, LastHold, OrderClaim, OrderHold, OrderLine, ReservedOrder};
+pub use reservation::ReservedOrder;
 pub use stock::{Inventory, StockView};
 pub use user::UserAccount;
 

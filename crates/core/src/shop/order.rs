@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::coupon::{CouponCode, CouponState, UserCoupon, UserCouponId};
-use super::reservation::OrderLine;
+use super::line::StockItem;
 use super::stock::{self, Inventory};
 use super::user::{self, UserAccount};
 use crate::actor::Actor;
@@ -28,7 +28,7 @@ pub struct Order {
     pub user: UserId,
     pub hold: HoldId,
     /// Lines of the reservation.
-    pub items: Arc<[OrderLine]>,
+    pub items: Arc<[StockItem]>,
     pub total: i64,
     pub discount: i64,
     /// `total − discount`.
@@ -60,7 +60,7 @@ impl Command for CancelOrder {
     type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Order> {
-        let order = find(rows, self.id, self.actor)?;
+        let order = find(rows, self.id, &self.actor)?;
         if order.state != OrderState::Paid {
             return Err(ShopRejection::OrderAlreadyCancelled.into());
         }
@@ -74,10 +74,10 @@ impl Command for CancelOrder {
             let sold = old.sold.checked_sub(item.quantity).expect("paid items are counted as sold");
             rows.shop.inventory.put(item.option, Inventory { sold, ..old });
         }
-        let account = user::find(rows, order.user)?;
+        let account = user::find(rows, &order.user)?;
         let balance = account.balance + order.paid;
         assert!(balance <= account.charged, "a refund does not exceed the deposits");
-        rows.shop.users.put(account.id, UserAccount { balance, ..account });
+        rows.shop.users.put(account.id.clone(), UserAccount { balance, ..account });
         let cancelled = Order { state: OrderState::Cancelled { at: at.now }, ..order };
         rows.shop.orders.put(cancelled.id, cancelled.clone());
         rows.emit(Event::OrderCancelled(cancelled.clone()));
@@ -88,7 +88,7 @@ impl Command for CancelOrder {
 /// Marks the order's coupon as unused; it can be used again while it is valid.
 fn return_coupon(rows: &mut WorkingSet, order: &Order) -> Decision<()> {
     let Some(code) = order.coupon.clone() else { return Ok(()) };
-    let id = UserCouponId { code, user: order.user };
+    let id = UserCouponId { code, user: order.user.clone() };
     let state = rows.shop.user_coupons.get(&id)?.map(|coupon| coupon.state);
     assert_eq!(state, Some(CouponState::Used { order: order.id }), "an order's coupon is used by it");
     rows.shop.user_coupons.put(id, UserCoupon { state: CouponState::Issued });
@@ -96,8 +96,8 @@ fn return_coupon(rows: &mut WorkingSet, order: &Order) -> Decision<()> {
 }
 
 /// Returns the order to its owner or an operator.
-pub fn find(rows: &mut WorkingSet, id: OrderId, actor: Actor) -> Decision<Order> {
+pub fn find(rows: &mut WorkingSet, id: OrderId, actor: &Actor) -> Decision<Order> {
     let order = rows.shop.orders.get(&id)?.cloned().ok_or(ShopRejection::OrderNotFound)?;
-    actor.must_own(order.user)?;
+    actor.must_own(&order.user)?;
     Ok(order)
 }

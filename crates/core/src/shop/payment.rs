@@ -2,14 +2,15 @@
 
 use super::cart::{CartItem, CartItemId};
 use super::coupon::{self, CouponCode, CouponState, UserCoupon, UserCouponId};
+use super::line::{InventoryReservationId, StockItem};
 use super::order::{Order, OrderId, OrderState};
-use super::reservation::{self, InventoryReservationId, OrderHold};
+use super::reservation;
 use super::stock::{self, Inventory};
 use super::user::{self, UserAccount};
 use super::{CART_LINES_MAX, stock_unit};
 use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
-use crate::hold::{self, AttemptId, HoldState, Indexed as _, Status};
+use crate::hold::{AttemptId, Hold, Records, Status, confirm};
 use crate::id::{Sequence, UserId};
 use crate::money::AMOUNT_MAX;
 use crate::rejection::{Fault, Rejection, ShopRejection};
@@ -44,7 +45,7 @@ impl Command for PayOrder {
         self.request_rows(rows, at.now);
         let hold = self.find_open(rows, at.now)?;
         let paid = self.pay(rows, &hold, at.now)?;
-        reservation::end(rows, &hold, HoldState::Confirmed { record: paid.order.id.get() }, at.now)?;
+        confirm::end(rows, &hold, Records::Shared(paid.order.id.get()), at.now)?;
         Ok(paid)
     }
 
@@ -52,8 +53,8 @@ impl Command for PayOrder {
         2
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -62,23 +63,20 @@ impl TwoPhase for PayOrder {
 
     fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
         self.check_input()?;
-        reservation::request_last_hold(rows, self.user);
+        reservation::request_last_hold(rows, &self.user);
         let hold = self.find_open(rows, at.now)?;
-        let prepared = hold::prepare(rows, &hold, at.now)?;
-        let attempt = prepared.attempt();
-        rows.shop.holds.put(prepared.id, prepared);
-        Ok(attempt)
+        confirm::prepare(rows, &hold, at.now)
     }
 
     fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &AttemptId) -> Decision<PaidOrder> {
         self.request_rows(rows, at.now);
-        let hold = hold::prepared(rows.shop.holds.get(&prepared.hold)?, *prepared)?;
-        if let Some(number) = hold::recorded_outcome(rows, *prepared)? {
+        let hold = confirm::find_prepared(rows, *prepared)?.ok_or(Stop::Retry)?;
+        if let Some(confirmed) = confirm::recorded(rows, *prepared)? {
             // The attempt was recorded by a commit whose outcome was reported as unknown.
-            return recorded(rows, number);
+            return recorded(rows, confirmed.record().expect("a paid hold has an order"));
         }
         let paid = self.pay(rows, &hold, at.now)?;
-        hold::record_outcome(rows, *prepared, paid.order.id.get());
+        confirm::commit(rows, &hold, Records::Shared(paid.order.id.get()));
         Ok(paid)
     }
 
@@ -89,26 +87,7 @@ impl TwoPhase for PayOrder {
         prepared: &AttemptId,
         outcome: Option<&PaidOrder>,
     ) -> Decision<()> {
-        let record = outcome.map(|paid| paid.order.id.get());
-        finish_attempt(rows, *prepared, record, at.now)
-    }
-}
-
-/// Finishes a payment whose server failed. The durable outcome is already decided: the order of this number, or
-/// aborted.
-#[derive(Clone, Debug)]
-pub struct RecoverOrder {
-    pub of: AttemptId,
-    pub record: Option<u64>,
-}
-
-impl Command for RecoverOrder {
-    type Outcome = ();
-    const NAME: &'static str = "shop.order.finish_attempt";
-    type Writes = writes::Live;
-
-    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
-        finish_attempt(rows, self.of, self.record, at.now)
+        confirm::finish(rows, *prepared, outcome.map(|paid| Records::Shared(paid.order.id.get())), at.now)
     }
 }
 
@@ -131,50 +110,50 @@ impl PayOrder {
             rows.shop.coupons.request(&id.code);
             rows.shop.user_coupons.request(&id);
         }
-        reservation::request_last_hold(rows, self.user);
-        if let Ok(Some(hold)) = reservation::last_hold(rows, self.user, now) {
-            for line in hold.lines.iter() {
+        reservation::request_last_hold(rows, &self.user);
+        if let Ok(Some(hold)) = reservation::last_hold(rows, &self.user, now) {
+            for line in hold.items::<StockItem>() {
                 rows.shop.inventory.request(&line.option);
                 rows.held.request(&stock_unit(line.option));
-                rows.shop.cart.request(&CartItemId { user: self.user, option: line.option });
+                rows.shop.cart.request(&CartItemId { user: self.user.clone(), option: line.option });
             }
         }
     }
 
     fn user_coupon(&self) -> Option<UserCouponId> {
-        self.coupon.clone().map(|code| UserCouponId { code, user: self.user })
+        self.coupon.clone().map(|code| UserCouponId { code, user: self.user.clone() })
     }
 
     /// Returns the user's hold if it can still be paid and has the expected lines.
-    fn find_open(&self, rows: &mut WorkingSet, now: Timestamp) -> Decision<OrderHold> {
-        let hold = reservation::last_hold(rows, self.user, now)?;
+    fn find_open(&self, rows: &mut WorkingSet, now: Timestamp) -> Decision<Hold> {
+        let hold = reservation::last_hold(rows, &self.user, now)?;
         match hold.as_ref().map(|hold| hold.status(now)) {
             Some(Status::Prepared) => Err(Stop::Retry),
-            Some(Status::Expired) => reservation::reject(rows, self.user, ShopRejection::OrderReservationExpired),
-            Some(Status::Held | Status::Confirmed { .. } | Status::Cancelled | Status::Replaced) | None => {
+            Some(Status::Expired) => reservation::reject(rows, &self.user, ShopRejection::OrderReservationExpired),
+            Some(Status::Held | Status::Confirmed | Status::Cancelled | Status::Replaced) | None => {
                 match hold.filter(|hold| hold.is_live(now) && self.has_expected_lines(hold)) {
                     Some(hold) => Ok(hold),
-                    None => reservation::reject(rows, self.user, ShopRejection::OrderReservationNotFound),
+                    None => reservation::reject(rows, &self.user, ShopRejection::OrderReservationNotFound),
                 }
             }
         }
     }
 
-    fn has_expected_lines(&self, hold: &OrderHold) -> bool {
+    fn has_expected_lines(&self, hold: &Hold) -> bool {
         let Some(mut expected) = self.reservation_ids.clone() else { return true };
         expected.sort_unstable();
         // The line numbers of a hold are ascending.
-        expected.into_iter().eq(hold.lines.iter().map(|line| line.reservation))
+        expected.into_iter().eq(hold.items::<StockItem>().map(|item| item.reservation))
     }
 
     /// Debits the account, uses the coupon, takes the stock, and inserts the order of a hold.
-    fn pay(&self, rows: &mut WorkingSet, hold: &OrderHold, now: Timestamp) -> Decision<PaidOrder> {
-        let account = user::find(rows, self.user)?;
+    fn pay(&self, rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decision<PaidOrder> {
+        let account = user::find(rows, &self.user)?;
         let discount = match self.user_coupon() {
-            Some(id) => coupon::usable(rows, &id, hold.currency, now)?.discount.of(hold.total),
+            Some(id) => coupon::usable(rows, &id, hold.currency, now)?.discount.of(hold.total()),
             None => 0,
         };
-        let needed = hold.total - discount;
+        let needed = hold.total() - discount;
         if self.expected_amount.is_some_and(|expected| expected != needed) {
             return Err(ShopRejection::AmountChanged { amount: needed }.into());
         }
@@ -186,10 +165,10 @@ impl PayOrder {
         take_from_cart(rows, hold)?;
         let order = Order {
             id: OrderId::new(rows.next_id(Sequence::Order)?).expect("sequence numbers are valid ids"),
-            user: self.user,
+            user: self.user.clone(),
             hold: hold.id,
-            items: hold.lines.clone(),
-            total: hold.total,
+            items: hold.items().cloned().collect(),
+            total: hold.total(),
             discount,
             paid: needed,
             coupon: self.coupon.clone(),
@@ -201,15 +180,15 @@ impl PayOrder {
             rows.shop.user_coupons.put(id, UserCoupon { state: CouponState::Used { order: order.id } });
         }
         let balance_after = balance - needed;
-        rows.shop.users.put(account.id, UserAccount { balance: balance_after, ..account });
+        rows.shop.users.put(account.id.clone(), UserAccount { balance: balance_after, ..account });
         rows.shop.orders.insert(order.id, order.clone());
         rows.emit(Event::OrderPaid(order.clone()));
         Ok(PaidOrder { order, balance_after })
     }
 }
 
-fn take_stock(rows: &mut WorkingSet, hold: &OrderHold) -> Decision<()> {
-    for line in hold.lines.iter() {
+fn take_stock(rows: &mut WorkingSet, hold: &Hold) -> Decision<()> {
+    for line in hold.items::<StockItem>() {
         let old = stock::inventory(rows, line.option)?;
         // A live hold can always be paid. Only after a loss of live rows may its goods have been sold to another user.
         if old.stock() < line.quantity {
@@ -222,9 +201,9 @@ fn take_stock(rows: &mut WorkingSet, hold: &OrderHold) -> Decision<()> {
 }
 
 /// Removes the bought quantities from the cart; quantities added since stay.
-fn take_from_cart(rows: &mut WorkingSet, hold: &OrderHold) -> Decision<()> {
-    for line in hold.lines.iter() {
-        let id = CartItemId { user: hold.owner, option: line.option };
+fn take_from_cart(rows: &mut WorkingSet, hold: &Hold) -> Decision<()> {
+    for line in hold.items::<StockItem>() {
+        let id = CartItemId { user: hold.owner.clone(), option: line.option };
         match rows.shop.cart.get(&id)?.copied() {
             Some(item) if item.quantity > line.quantity => {
                 rows.shop.cart.put(id, CartItem { quantity: item.quantity - line.quantity });
@@ -240,20 +219,6 @@ fn take_from_cart(rows: &mut WorkingSet, hold: &OrderHold) -> Decision<()> {
 fn recorded(rows: &mut WorkingSet, number: u64) -> Decision<PaidOrder> {
     let id = OrderId::new(number).expect("a record number is an order id");
     let order = rows.shop.orders.get(&id)?.cloned().expect("a recorded order exists");
-    let balance_after = user::find(rows, order.user)?.balance;
+    let balance_after = user::find(rows, &order.user)?.balance;
     Ok(PaidOrder { order, balance_after })
-}
-
-/// Finishes a payment attempt. No effect if it is finished already, or if the hold was lost.
-fn finish_attempt(rows: &mut WorkingSet, of: AttemptId, record: Option<u64>, now: Timestamp) -> Decision<()> {
-    let Some(hold) = hold::find_prepared(rows.shop.holds.get(&of.hold)?, of) else { return Ok(()) };
-    OrderHold::request_indexes(rows, &hold);
-    match record {
-        Some(record) => reservation::end(rows, &hold, HoldState::Confirmed { record }, now),
-        None => {
-            let hold = hold::revert_prepare(rows, &hold, now)?;
-            rows.shop.holds.put(hold.id, hold);
-            Ok(())
-        }
-    }
 }

@@ -27,6 +27,8 @@ impl Row for UserAccount {}
 /// Creates an account with a balance of zero.
 #[derive(Clone, Debug)]
 pub struct CreateUser {
+    /// `None`: the account gets a number.
+    pub id: Option<UserId>,
     pub name: String,
     pub currency: Option<String>,
 }
@@ -39,11 +41,36 @@ impl Command for CreateUser {
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<UserAccount> {
         let name = check_name("name", &self.name)?.into();
         let currency = parse_currency("currency", self.currency.as_deref())?;
-        let id = UserId::new(rows.next_id(Sequence::User)?).expect("sequence numbers are valid ids");
-        let account = UserAccount { id, name, balance: 0, charged: 0, currency };
-        rows.shop.users.insert(id, account.clone());
+        let id = match &self.id {
+            Some(id) if rows.shop.users.get(id)?.is_some() => return Err(ShopRejection::UserAlreadyExists.into()),
+            Some(id) => id.clone(),
+            None => unused_number(rows)?,
+        };
+        let account = UserAccount { id: id.clone(), name, balance: 0, charged: 0, currency };
+        rows.shop.users.put(id, account.clone());
         Ok(account)
     }
+}
+
+/// Returns the next number of the sequence or, if an account was created under it, the first unused of the numbers
+/// 2^k − 1 above it. The distances grow, so that a few reads find a number beyond a long run of accounts.
+fn unused_number(rows: &mut WorkingSet) -> Decision<UserId> {
+    let next = rows.next_id(Sequence::User)?;
+    let mut candidates = (0..53).filter_map(|power| UserId::new(next - 1 + (1 << power)));
+    let first = candidates.next().ok_or(ShopRejection::UserAlreadyExists)?;
+    if rows.shop.users.get(&first)?.is_none() {
+        return Ok(first);
+    }
+    let others: Vec<UserId> = candidates.collect();
+    for id in &others {
+        rows.shop.users.request(id);
+    }
+    for id in others {
+        if rows.shop.users.get(&id)?.is_none() {
+            return Ok(id);
+        }
+    }
+    Err(ShopRejection::UserAlreadyExists.into())
 }
 
 /// Adds a deposit to the balance.
@@ -60,15 +87,15 @@ impl Command for AddBalance {
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<UserAccount> {
         check_amount("amount", self.amount, AMOUNT_MAX)?;
-        let old = find(rows, self.user)?;
+        let old = find(rows, &self.user)?;
         check_amount("amount", self.amount, AMOUNT_MAX - old.charged)?;
         let new = UserAccount { balance: old.balance + self.amount, charged: old.charged + self.amount, ..old };
-        rows.shop.users.put(new.id, new.clone());
+        rows.shop.users.put(new.id.clone(), new.clone());
         Ok(new)
     }
 }
 
 /// Returns the account, or rejects an unknown user.
-pub fn find(rows: &mut WorkingSet, id: UserId) -> Decision<UserAccount> {
-    Ok(rows.shop.users.get(&id)?.cloned().ok_or(ShopRejection::UserNotFound)?)
+pub fn find(rows: &mut WorkingSet, id: &UserId) -> Decision<UserAccount> {
+    Ok(rows.shop.users.get(id)?.cloned().ok_or(ShopRejection::UserNotFound)?)
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::civil::Date;
 
-use super::hold::{client_key_of, dates_key_of};
+use super::line::StayItem;
 use super::room_type::{Night, NightId, RoomType, RoomTypeId};
-use super::{ClientKey, DatesKey, StayHold, StayReservation, StayReservationId, StayReservationState, night_unit};
-use crate::hold::Status;
+use super::{ClientKey, DatesKey, StayReservation, StayReservationState, night_unit};
+use crate::hold::{Hold, Status};
 use crate::id::HoldId;
 use crate::time::Timestamp;
 use crate::unit::{Unit, Units};
@@ -20,8 +20,6 @@ pub struct StayAudit {
     totals: HashMap<RoomTypeId, u32>,
     todays: HashMap<RoomTypeId, Date>,
     nights: BTreeMap<NightId, Counted>,
-    holds_confirmed: HashMap<HoldId, u64>,
-    reservations: HashMap<StayReservationId, HoldId>,
     live_by_dates: HashMap<DatesKey, HoldId>,
     live_by_client_key: HashMap<ClientKey, HoldId>,
     findings: Vec<String>,
@@ -42,8 +40,6 @@ impl StayAudit {
             totals: HashMap::new(),
             todays: HashMap::new(),
             nights: BTreeMap::new(),
-            holds_confirmed: HashMap::new(),
-            reservations: HashMap::new(),
             live_by_dates: HashMap::new(),
             live_by_client_key: HashMap::new(),
             findings: Vec::new(),
@@ -62,29 +58,23 @@ impl StayAudit {
         self.nights.entry(id).or_default().row = Some(night);
     }
 
-    pub fn hold(&mut self, hold: &StayHold) {
-        self.records += 1;
+    pub fn line(&mut self, hold: &Hold, item: &StayItem) {
         match hold.status(self.now) {
             Status::Held | Status::Prepared => {
-                for date in hold.dates.nights() {
-                    self.nights.entry(NightId { room_type: hold.room_type, date }).or_default().held += 1;
+                for date in item.dates.nights() {
+                    self.nights.entry(NightId { room_type: item.room_type, date }).or_default().held += 1;
                 }
+                let Some(keys) = item.index_keys(hold) else { return };
                 let duplicates = [
-                    self.live_by_dates.insert(dates_key_of(hold), hold.id),
-                    self.live_by_client_key.insert(client_key_of(hold), hold.id),
+                    self.live_by_dates.insert(keys.dates, hold.id),
+                    self.live_by_client_key.insert(keys.client, hold.id),
                 ];
                 for other in duplicates.into_iter().flatten() {
                     self.findings
                         .push(format!("hold {}: live at the same time as {other} under the same key", hold.id));
                 }
             }
-            Status::Confirmed { record } => {
-                self.holds_confirmed.insert(hold.id, record);
-            }
-            Status::Cancelled | Status::Replaced | Status::Expired => {}
-        }
-        if hold.expires_at <= hold.created_at {
-            self.findings.push(format!("hold {}: ends before it begins", hold.id));
+            Status::Confirmed | Status::Cancelled | Status::Replaced | Status::Expired => {}
         }
     }
 
@@ -100,9 +90,6 @@ impl StayAudit {
 
     pub fn reservation(&mut self, reservation: &StayReservation) {
         self.records += 1;
-        if self.reservations.insert(reservation.id, reservation.hold).is_some() {
-            self.findings.push(format!("reservation {}: number is not unique", reservation.id));
-        }
         if reservation.state == StayReservationState::Confirmed {
             for date in reservation.dates.nights() {
                 self.nights.entry(NightId { room_type: reservation.room_type, date }).or_default().reserved += 1;
@@ -118,7 +105,7 @@ impl StayAudit {
     /// Returns one sentence per violation; empty if the store is consistent.
     pub fn finish(mut self) -> Vec<String> {
         self.check_nights();
-        self.check_holds();
+        self.findings.sort();
         self.findings
     }
 
@@ -145,21 +132,5 @@ impl StayAudit {
                 self.findings.push(format!("{night_label}: oversold: {recorded} reserved + {held} held of {capacity}"));
             }
         }
-    }
-
-    fn check_holds(&mut self) {
-        let mut holds_seen = HashMap::new();
-        for (number, hold) in &self.reservations {
-            if let Some(other) = holds_seen.insert(hold, number) {
-                self.findings.push(format!("hold {hold}: confirmed twice, as reservations {other} and {number}"));
-            }
-        }
-        for (hold, record) in &self.holds_confirmed {
-            let found = StayReservationId::new(*record).and_then(|number| self.reservations.get(&number));
-            if found != Some(hold) {
-                self.findings.push(format!("hold {hold}: confirmed, but reservation {record} is not its own"));
-            }
-        }
-        self.findings.sort();
     }
 }

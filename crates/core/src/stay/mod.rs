@@ -3,14 +3,16 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`room_type`] | room types and nights: creating, changing, closing and opening |
-//! | [`hold`] | placing, replacing, confirming and cancelling a hold |
+//! | [`line`] | the line of a hold on rooms |
+//! | [`place`] | placing and replacing holds |
 //! | [`reservation`] | reservations, and their cancellation |
 //! | [`availability`] | availability, night by night |
 //! | [`audit`] | consistency rules of a whole store |
 
 pub mod audit;
 pub mod availability;
-pub mod hold;
+pub mod line;
+pub mod place;
 pub mod reservation;
 pub mod room_type;
 #[cfg(test)]
@@ -24,7 +26,7 @@ use crate::table::Row;
 use crate::time::{Span, Timestamp, date_of_ordinal, date_ordinal};
 use crate::unit::{Kind, Resource, Unit};
 
-pub use hold::{ClientHoldKey, StayClaim, StayHold};
+pub use line::{CancelStayHold, ClientHoldKey, ConfirmStayHold, StayItem};
 pub use reservation::{StayReservation, StayReservationId, StayReservationState};
 pub use room_type::{Night, NightId, NightsFrom, RoomType, RoomTypeId};
 
@@ -68,7 +70,7 @@ impl StayDates {
 }
 
 /// Index key of a user's hold on a room type and dates; at most one such hold is live.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DatesKey {
     pub user: UserId,
     pub room_type: RoomTypeId,

@@ -52,7 +52,7 @@ impl Command for CancelStayReservation {
     type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StayReservation> {
-        let reservation = find(rows, self.id, self.actor)?;
+        let reservation = find(rows, self.id, &self.actor)?;
         if reservation.state != StayReservationState::Confirmed {
             return Err(StayRejection::StayReservationAlreadyCancelled.into());
         }
@@ -78,8 +78,8 @@ impl Command for CancelStayReservation {
 }
 
 /// Returns the reservation to its owner or an operator.
-pub fn find(rows: &mut WorkingSet, id: StayReservationId, actor: Actor) -> Decision<StayReservation> {
+pub fn find(rows: &mut WorkingSet, id: StayReservationId, actor: &Actor) -> Decision<StayReservation> {
     let reservation = rows.stay.reservations.get(&id)?.cloned().ok_or(StayRejection::StayReservationNotFound)?;
-    actor.must_own(reservation.user)?;
+    actor.must_own(&reservation.user)?;
     Ok(reservation)
 }

@@ -49,7 +49,7 @@ pub struct Booking {
 impl Row for Booking {}
 
 /// State of a booking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BookingState {
     /// Waiting for the reply of the course service.
     Pending,
@@ -124,7 +124,7 @@ impl BookingAction {
 }
 
 /// Initiator of a booking's transition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {
     /// The customer, or a service on behalf of the customer.
     User(UserId),
@@ -243,7 +243,7 @@ pub struct BookingView {
 }
 
 /// Returns the booking and its history to its owner or an operator.
-pub fn view(rows: &mut WorkingSet, id: BookingId, actor: Actor) -> Decision<BookingView> {
+pub fn view(rows: &mut WorkingSet, id: BookingId, actor: &Actor) -> Decision<BookingView> {
     let history = history_of(rows, id, HISTORY_NUMBER_MAX);
     let booking = find_for(rows, id, actor)?;
     Ok(BookingView { booking, history: history? })
@@ -266,9 +266,9 @@ fn history_of(rows: &mut WorkingSet, id: BookingId, last: u32) -> Decision<Vec<H
 }
 
 /// Returns the booking to its owner or an operator.
-pub fn find_for(rows: &mut WorkingSet, id: BookingId, actor: Actor) -> Decision<Booking> {
+pub fn find_for(rows: &mut WorkingSet, id: BookingId, actor: &Actor) -> Decision<Booking> {
     let booking = find(rows, id)?;
-    actor.must_own(booking.user)?;
+    actor.must_own(&booking.user)?;
     Ok(booking)
 }
 

@@ -25,9 +25,9 @@ impl Command for CancelBooking {
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Booking> {
         let reason = self.reason.as_deref().map(|text| check_text("reason", text, REASON_CHARS_MAX)).transpose()?;
-        let booking = find(rows, self.id, self.by)?;
+        let booking = find(rows, self.id, &self.by)?;
         let reason = reason.filter(|text| !text.trim().is_empty()).map(Arc::from);
-        cancel(rows, at, &booking, self.by, reason)
+        cancel(rows, at, &booking, self.by.clone(), reason)
     }
 
     fn lane(&self) -> u64 {
@@ -36,7 +36,7 @@ impl Command for CancelBooking {
 }
 
 /// Returns the refund of cancelling the booking now. Rejected like cancelling.
-pub fn quote(rows: &mut WorkingSet, at: &Context<'_>, id: BookingId, by: By) -> Decision<Refund> {
+pub fn quote(rows: &mut WorkingSet, at: &Context<'_>, id: BookingId, by: &By) -> Decision<Refund> {
     let booking = find(rows, id, by)?;
     Ok(refund::on_cancelling(&booking, by, at.now)?)
 }
@@ -50,18 +50,18 @@ pub(super) fn cancel(
     by: By,
     reason: Option<Arc<str>>,
 ) -> Decision<Booking> {
-    let refund = refund::on_cancelling(booking, by, at.now)?;
-    let state = BookingState::Cancelled { at: at.now, by, refund };
+    let refund = refund::on_cancelling(booking, &by, at.now)?;
+    let state = BookingState::Cancelled { at: at.now, by: by.clone(), refund };
     let step = Step { action: BookingAction::Cancelled, by, reason };
     let cancelled = booking::advance(rows, at, booking, state, step)?;
     booking::release(rows, &cancelled);
     Ok(cancelled)
 }
 
-fn find(rows: &mut WorkingSet, id: BookingId, by: By) -> Decision<Booking> {
+fn find(rows: &mut WorkingSet, id: BookingId, by: &By) -> Decision<Booking> {
     let booking = booking::find(rows, id)?;
     match by {
-        By::User(user) if user != booking.user => Err(Rejection::Forbidden.into()),
+        By::User(user) if *user != booking.user => Err(Rejection::Forbidden.into()),
         By::User(_) | By::Admin | By::System => Ok(booking),
     }
 }

@@ -72,7 +72,7 @@ impl Command for CreateBooking {
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<BookingCreated> {
         check_players(self.players, SLOT_PLAYERS_MAX)?;
-        let key = BookingKey { user: self.user, key: self.key.clone() };
+        let key = BookingKey { user: self.user.clone(), key: self.key.clone() };
         rows.tee.booking_keys.request(&key);
         rows.tee.slot_replicas.request(&self.slot);
         rows.ids.request(&Sequence::Booking);
@@ -99,7 +99,7 @@ impl Command for CreateBooking {
             rows,
             at,
             &booking,
-            Step { action: BookingAction::Created, by: By::User(self.user), reason: None },
+            Step { action: BookingAction::Created, by: By::User(self.user.clone()), reason: None },
         );
         rows.emit(Event::Tee(Message::SlotReserve(booking.places())));
         Ok(BookingCreated { booking, is_new: true })
@@ -109,8 +109,8 @@ impl Command for CreateBooking {
         self.slot.get()
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -118,7 +118,7 @@ impl CreateBooking {
     fn build(&self, id: BookingId, slot: &SlotReplica, at: &Context<'_>) -> Booking {
         Booking {
             id,
-            user: self.user,
+            user: self.user.clone(),
             slot: self.slot,
             players: self.players,
             unit_price: slot.price,

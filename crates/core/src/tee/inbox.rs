@@ -140,8 +140,8 @@ fn handle(rows: &mut WorkingSet, at: &Context<'_>, message: &Message) -> Decisio
         Message::SlotReleased(places) => saga::released(rows, at, *places)?,
         Message::SlotChanged(news) => slot_replica::update(rows, news)?,
         Message::SlotClosed { slot, version } => return saga::closed(rows, at, *slot, *version),
-        Message::Booking { action, booking } => notify::notify(rows, at, *action, booking.id, booking.user)?,
-        Message::PublishedBooking { action, booking, user, .. } => notify::notify(rows, at, *action, *booking, *user)?,
+        Message::Booking { action, booking } => notify::notify(rows, at, *action, booking.id, &booking.user)?,
+        Message::PublishedBooking { action, booking, user, .. } => notify::notify(rows, at, *action, *booking, user)?,
     }
     Ok(Handled::Done)
 }

@@ -186,10 +186,10 @@ impl Message {
     }
 
     /// Returns the owner of the booking; `None` for messages between services.
-    pub fn owner(&self) -> Option<UserId> {
+    pub fn owner(&self) -> Option<&UserId> {
         match self {
-            Self::Booking { booking, .. } => Some(booking.user),
-            Self::PublishedBooking { user, .. } => Some(*user),
+            Self::Booking { booking, .. } => Some(&booking.user),
+            Self::PublishedBooking { user, .. } => Some(user),
             _ => None,
         }
     }

@@ -50,14 +50,14 @@ pub(super) fn notify(
     at: &Context<'_>,
     kind: BookingAction,
     booking: BookingId,
-    user: UserId,
+    user: &UserId,
 ) -> Decision<()> {
     let notice = NoticeId { booking, kind };
     if rows.tee.notices.get(&notice)?.is_some() {
         return Ok(());
     }
     let id = NotificationId::new(rows.next_id(Sequence::Notification)?).expect("sequence numbers are valid ids");
-    rows.tee.notifications.insert(id, Notification { id, booking, user, kind, created_at: at.now });
+    rows.tee.notifications.insert(id, Notification { id, booking, user: user.clone(), kind, created_at: at.now });
     rows.tee.notices.put(notice, Notice { notification: id });
     Ok(())
 }

@@ -131,7 +131,7 @@ impl std::fmt::Display for RefundRule {
 }
 
 /// Returns the refund of cancelling the booking now, or the rejection.
-pub(super) fn on_cancelling(booking: &Booking, by: By, now: Timestamp) -> Result<Refund, TeeRejection> {
+pub(super) fn on_cancelling(booking: &Booking, by: &By, now: Timestamp) -> Result<Refund, TeeRejection> {
     let is_pending = match booking.state {
         BookingState::Pending => true,
         BookingState::Confirmed { .. } => false,

@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 use crate::working_set::WorkingSet;
 
 /// Admission of a user to an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueAdmission {
     pub event: EventId,
     pub user: UserId,
@@ -28,7 +28,7 @@ impl Command for AnnounceAdmission {
     type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
-        rows.emit(Event::QueueAdmitted(self.0));
+        rows.emit(Event::QueueAdmitted(self.0.clone()));
         Ok(())
     }
 }

@@ -10,7 +10,7 @@
 //! | [`seat`] | status of seats |
 //! | [`best`] | choice of the best free seats: pure geometry, no rows |
 //! | [`place`] | placing holds: on chosen seats, or on the best free ones |
-//! | [`hold`] | life of a hold: confirming, cancelling |
+//! | [`line`] | the line of a hold on seats |
 //! | [`reserve`] | reserving seats in one step |
 //! | [`reservation`] | reservations, and their cancellation |
 //! | [`admission`] | publishing admissions through the waiting room |
@@ -20,7 +20,7 @@ pub mod admission;
 pub mod audit;
 pub mod best;
 pub mod event;
-pub mod hold;
+pub mod line;
 pub mod place;
 pub mod plan;
 pub mod reservation;
@@ -39,7 +39,7 @@ use crate::unit::{Kind, Unit};
 
 pub use admission::QueueAdmission;
 pub use event::{EventSales, TicketEvent};
-pub use hold::{SeatClaim, SeatHold};
+pub use line::{CancelSeatHold, ConfirmSeatHold, SeatsItem};
 pub use plan::{PlannedSeat, SeatPlan};
 pub use reservation::{ReservedSeat, SeatReservation, SeatReservationId, SeatReservationState};
 pub use seat::SoldSeat;
@@ -143,7 +143,7 @@ impl Scan<SeatId> for SeatsOf {
 }
 
 /// Key of the seats of one user of one event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BuyerId {
     pub event: EventId,
     pub user: UserId,
@@ -159,7 +159,7 @@ impl Row for Buyer {}
 
 /// Index entry from a seat to the hold on it, valid until its end. It contains the owner, so that other commands need
 /// not read the hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeatPointer {
     pub hold: HoldId,
     pub owner: UserId,

@@ -2,13 +2,12 @@
 
 use super::best;
 use super::event::{self, TicketEvent};
-use super::hold::SeatHold;
 use super::seat::{self, SeatStatus};
 use super::seat_claim::{SeatRequest, check_at_once, check_on_sale, claim_seats};
 use super::{EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatPlan, SeatsOf, event_unit, seat_unit};
 use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
-use crate::hold::{self, Indexed as _};
+use crate::hold::{self, Hold, place};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, TicketRejection};
 use crate::unit::Kind;
@@ -27,15 +26,15 @@ pub struct HoldSeats {
 }
 
 impl Command for HoldSeats {
-    type Outcome = SeatHold;
+    type Outcome = Hold;
     const NAME: &'static str = "ticket.hold.place";
     type Writes = writes::Live;
 
-    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatHold> {
-        let request = SeatRequest { event: self.event, user: self.user, seats: &self.seats };
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Hold> {
+        let request = SeatRequest { event: self.event, user: &self.user, seats: &self.seats };
         request.request_rows(rows);
         let (event, seats) = request.check(rows, at)?;
-        let claim = claim_seats(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats)?;
+        let claim = claim_seats(rows, at, HoldId::new(at.now, self.random), self.user.clone(), &event, seats)?;
         insert(rows, at, claim.hold)
     }
 
@@ -47,8 +46,8 @@ impl Command for HoldSeats {
         1 + self.seats.len().min(SEATS_AT_ONCE_MAX) / 8
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -64,12 +63,12 @@ pub struct HoldBest {
 }
 
 impl Command for HoldBest {
-    type Outcome = SeatHold;
+    type Outcome = Hold;
     const NAME: &'static str = "ticket.hold.place_best";
     type Writes = writes::Live;
 
-    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatHold> {
-        SeatRequest { event: self.event, user: self.user, seats: &[] }.request_rows(rows);
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Hold> {
+        SeatRequest { event: self.event, user: &self.user, seats: &[] }.request_rows(rows);
         let event = event::find(rows, self.event)?;
         let fault = Fault::OutOfRange { min: 1, max: SEATS_AT_ONCE_MAX as i64 };
         if self.count == 0 {
@@ -83,7 +82,7 @@ impl Command for HoldBest {
         check_on_sale(rows, at, &event)?;
         self.check_remaining(rows, at, &event)?;
         let seats = self.choose(rows, at, &event, &plan)?;
-        let claim = claim_seats(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats.into())?;
+        let claim = claim_seats(rows, at, HoldId::new(at.now, self.random), self.user.clone(), &event, seats.into())?;
         insert(rows, at, claim.hold)
     }
 
@@ -101,8 +100,8 @@ impl Command for HoldBest {
         2_048
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -158,10 +157,9 @@ impl HoldBest {
 }
 
 /// Inserts a new hold, unless its owner has too many.
-fn insert(rows: &mut WorkingSet, at: &Context<'_>, hold: SeatHold) -> Decision<SeatHold> {
-    hold::check_hold_limit(rows, at, Kind::Ticket, hold.owner)?;
-    SeatHold::index(rows, &hold, at.now)?;
-    rows.ticket.holds.insert(hold.id, hold.clone());
-    rows.emit(Event::SeatsHeld(hold.clone()));
+fn insert(rows: &mut WorkingSet, at: &Context<'_>, hold: Hold) -> Decision<Hold> {
+    hold::check_hold_limit(rows, at, Kind::Ticket, &hold.owner)?;
+    place::insert(rows, &hold, at.now)?;
+    rows.emit(Event::HoldPlaced(hold.clone()));
     Ok(hold)
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::event::{self, EventSales};
-use super::{Buyer, BuyerId, EventId, SeatHold, SeatId, SoldSeat};
+use super::{Buyer, BuyerId, EventId, SeatId, SeatsItem, SoldSeat};
 use crate::actor::Actor;
 use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
+use crate::hold::Hold;
 use crate::id::{HoldId, Sequence, UserId, number_id};
 use crate::money::Currency;
 use crate::rejection::TicketRejection;
@@ -64,18 +65,18 @@ impl Command for CancelSeatReservation {
     type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
-        let reservation = find(rows, self.id, self.actor)?;
+        let reservation = find(rows, self.id, &self.actor)?;
         if reservation.state != SeatReservationState::Reserved {
             return Err(TicketRejection::SeatReservationAlreadyCancelled.into());
         }
         let SeatReservation { event, user, seats, .. } = &reservation;
-        request_rows(rows, *event, *user, seats.iter().map(|seat| seat.seat));
+        request_rows(rows, *event, user, seats.iter().map(|seat| seat.seat));
         let count = seats.len() as u32;
         let sales = event::sales(rows, *event)?;
         let reserved = sales.reserved.checked_sub(count).expect("a reserved seat is counted");
         rows.ticket.sales.put(*event, EventSales { reserved });
-        let buyer = BuyerId { event: *event, user: *user };
-        match reserved_by(rows, buyer)?.checked_sub(count).expect("a buyer's seat is counted") {
+        let buyer = BuyerId { event: *event, user: user.clone() };
+        match reserved_by(rows, &buyer)?.checked_sub(count).expect("a buyer's seat is counted") {
             0 => rows.ticket.buyers.delete(buyer),
             reserved => rows.ticket.buyers.put(buyer, Buyer { reserved }),
         }
@@ -96,39 +97,44 @@ impl Command for CancelSeatReservation {
 }
 
 /// Returns the reservation to its owner or an operator.
-pub fn find(rows: &mut WorkingSet, id: SeatReservationId, actor: Actor) -> Decision<SeatReservation> {
+pub fn find(rows: &mut WorkingSet, id: SeatReservationId, actor: &Actor) -> Decision<SeatReservation> {
     let reservation = rows.ticket.reservations.get(&id)?.cloned().ok_or(TicketRejection::SeatReservationNotFound)?;
-    actor.must_own(reservation.user)?;
+    actor.must_own(&reservation.user)?;
     Ok(reservation)
 }
 
 /// Counts the seats of a hold as reserved, and inserts the reservation.
-pub(super) fn reserve(rows: &mut WorkingSet, hold: &SeatHold, now: Timestamp) -> Decision<SeatReservation> {
-    request_rows(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
+pub(super) fn reserve(
+    rows: &mut WorkingSet,
+    hold: &Hold,
+    item: &SeatsItem,
+    price: i64,
+    now: Timestamp,
+) -> Decision<SeatReservation> {
+    let SeatsItem { event, seats } = item;
     let id = SeatReservationId::new(rows.next_id(Sequence::SeatReservation)?).expect("sequence numbers are valid ids");
-    // A live hold can always be confirmed. Only after a loss of live rows may another customer have a seat.
-    for seat in &*hold.seats {
+    for seat in &**seats {
         if rows.ticket.seats.get(&seat.seat)?.is_some() {
             return Err(TicketRejection::SeatAlreadyReserved { seat: seat.seat.get() }.into());
         }
         rows.ticket.seats.put(seat.seat, SoldSeat { reservation: id });
     }
-    let count = hold.seats.len() as u32;
-    let reserved = event::sales(rows, hold.event)?.reserved + count;
-    if reserved > event::find(rows, hold.event)?.seat_count {
+    let count = seats.len() as u32;
+    let reserved = event::sales(rows, *event)?.reserved + count;
+    if reserved > event::find(rows, *event)?.seat_count {
         return Err(TicketRejection::SoldOut.into());
     }
-    rows.ticket.sales.put(hold.event, EventSales { reserved });
-    let buyer = BuyerId { event: hold.event, user: hold.owner };
-    let reserved = reserved_by(rows, buyer)? + count;
+    rows.ticket.sales.put(*event, EventSales { reserved });
+    let buyer = BuyerId { event: *event, user: hold.owner.clone() };
+    let reserved = reserved_by(rows, &buyer)? + count;
     rows.ticket.buyers.put(buyer, Buyer { reserved });
     let reservation = SeatReservation {
         id,
         hold: hold.id,
-        event: hold.event,
-        user: hold.owner,
-        seats: hold.seats.clone(),
-        total: hold.total,
+        event: *event,
+        user: hold.owner.clone(),
+        seats: seats.clone(),
+        total: price,
         currency: hold.currency,
         reserved_at: now,
         state: SeatReservationState::Reserved,
@@ -139,15 +145,15 @@ pub(super) fn reserve(rows: &mut WorkingSet, hold: &SeatHold, now: Timestamp) ->
 }
 
 /// Requests the durable rows that change when seats are reserved or freed.
-pub(super) fn request_rows(rows: &mut WorkingSet, event: EventId, user: UserId, seats: impl Iterator<Item = SeatId>) {
+pub(super) fn request_rows(rows: &mut WorkingSet, event: EventId, user: &UserId, seats: impl Iterator<Item = SeatId>) {
     rows.ticket.events.request(&event);
     rows.ticket.sales.request(&event);
-    rows.ticket.buyers.request(&BuyerId { event, user });
+    rows.ticket.buyers.request(&BuyerId { event, user: user.clone() });
     for seat in seats {
         rows.ticket.seats.request(&seat);
     }
 }
 
-fn reserved_by(rows: &mut WorkingSet, buyer: BuyerId) -> Decision<u32> {
-    Ok(rows.ticket.buyers.get(&buyer)?.map_or(0, |buyer| buyer.reserved))
+fn reserved_by(rows: &mut WorkingSet, buyer: &BuyerId) -> Decision<u32> {
+    Ok(rows.ticket.buyers.get(buyer)?.map_or(0, |buyer| buyer.reserved))
 }

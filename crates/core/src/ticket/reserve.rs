@@ -1,11 +1,11 @@
 //! Reserving seats in one step, without holding them first.
 
-use super::hold::{SeatHold, finish_attempt, prepare, record};
+use super::line::SeatsItem;
 use super::reservation::{self, SeatReservation};
 use super::seat_claim::{SeatClaimed, SeatRequest, claim_seats};
 use super::{EventId, SEATS_AT_ONCE_MAX};
 use crate::command::{Attempt, Command, Context, Decision, TwoPhase, writes};
-use crate::hold::{AttemptId, Hold, HoldState, Indexed as _};
+use crate::hold::{AttemptId, EndpointItem as _, Hold, Records, confirm, place};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::time::Span;
 use crate::working_set::WorkingSet;
@@ -36,11 +36,11 @@ impl Command for ReserveSeats {
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
         rows.ids.request(&Sequence::SeatReservation);
         let hold = self.claim(rows, at)?;
-        let reservation = reservation::reserve(rows, &hold, at.now)?;
-        let state = HoldState::Confirmed { record: reservation.id.get() };
+        hold.item::<SeatsItem>().request_record(&hold, rows);
+        let reservation = hold.item::<SeatsItem>().confirm(&hold, hold.total(), rows, at)?;
         // One attempt, as with three steps.
-        let attempts = Attempt(hold.attempts.0 + 1);
-        write(rows, Hold { state, attempts, ..hold });
+        let confirmed = hold.confirmed(Records::Shared(reservation.id.get()));
+        write(rows, Hold { attempt: Attempt(hold.attempt.0 + 1), ..confirmed }, hold.attempt > Attempt::default());
         Ok(reservation)
     }
 
@@ -52,8 +52,8 @@ impl Command for ReserveSeats {
         1 + self.seats.len().min(SEATS_AT_ONCE_MAX) / 8
     }
 
-    fn user(&self) -> Option<UserId> {
-        Some(self.user)
+    fn user(&self) -> Option<&UserId> {
+        Some(&self.user)
     }
 }
 
@@ -62,17 +62,15 @@ impl TwoPhase for ReserveSeats {
 
     fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
         let hold = self.claim(rows, at)?;
-        SeatHold::index(rows, &hold, at.now)?;
-        let prepared = prepare(rows, &hold, at.now)?;
-        let attempt = prepared.attempt();
-        write(rows, prepared);
-        Ok(attempt)
+        place::index(rows, &hold, at.now)?;
+        write(rows, hold.clone(), hold.attempt > Attempt::default());
+        confirm::prepare(rows, &hold, at.now)
     }
 
     fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, prepared: &AttemptId) -> Decision<SeatReservation> {
         rows.ids.request(&Sequence::SeatReservation);
-        reservation::request_rows(rows, self.event, self.user, self.request().ids());
-        record(rows, *prepared, at.now)
+        reservation::request_rows(rows, self.event, &self.user, self.request().ids());
+        confirm::record::<SeatsItem>(rows, at, *prepared)
     }
 
     fn finish(
@@ -83,35 +81,36 @@ impl TwoPhase for ReserveSeats {
         outcome: Option<&SeatReservation>,
     ) -> Decision<()> {
         self.request().request_live_rows(rows);
-        finish_attempt(rows, *prepared, outcome.map(|reservation| reservation.id.get()), at.now)
+        let records = outcome.map(|reservation| Records::Shared(reservation.id.get()));
+        confirm::finish(rows, *prepared, records, at.now)
     }
 }
 
 impl ReserveSeats {
     fn request(&self) -> SeatRequest<'_> {
-        SeatRequest { event: self.event, user: self.user, seats: &self.seats }
+        SeatRequest { event: self.event, user: &self.user, seats: &self.seats }
     }
 
-    fn claim(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatHold> {
+    fn claim(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Hold> {
         self.request().request_rows(rows);
         let (event, seats) = self.request().check(rows, at)?;
         let SeatClaimed { hold, replaced } =
-            claim_seats(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats)?;
+            claim_seats(rows, at, HoldId::new(at.now, self.random), self.user.clone(), &event, seats)?;
         // If the attempt is aborted, the user keeps the seats at least as long as with the replaced holds.
         let replaced_until = replaced.iter().map(|old| old.expires_at).max();
         let expires_at = replaced_until.unwrap_or_default().max(at.end_after(RESERVE_TTL));
         // An attempt aborted within the same millisecond has left a hold with this id, which is reused.
         let reused = replaced.iter().find(|old| old.id == hold.id);
-        let attempts = reused.map_or(Attempt::default(), |old| old.attempts);
-        Ok(Hold { expires_at, attempts, ..hold })
+        let attempt = reused.map_or(Attempt::default(), |old| old.attempt);
+        Ok(Hold { expires_at, attempt, ..hold })
     }
 }
 
 /// Writes the hold behind a reservation; only a reused one exists already.
-fn write(rows: &mut WorkingSet, hold: SeatHold) {
-    if hold.attempts > Attempt(1) {
-        rows.ticket.holds.put(hold.id, hold);
+fn write(rows: &mut WorkingSet, hold: Hold, is_reused: bool) {
+    if is_reused {
+        rows.holds.put(hold.id, hold);
     } else {
-        rows.ticket.holds.insert(hold.id, hold);
+        rows.holds.insert(hold.id, hold);
     }
 }

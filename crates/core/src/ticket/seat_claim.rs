@@ -4,11 +4,10 @@
 use std::sync::Arc;
 
 use super::event::{self, TicketEvent};
-use super::hold::{SeatClaim, SeatHold, end};
+use super::line::SeatsItem;
 use super::{BuyerId, EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatId, event_unit, seat, seat_unit};
-use crate::command::{Attempt, Context, Decision, Stop};
-use crate::event::Event;
-use crate::hold::{self, Hold, HoldState, Indexed as _};
+use crate::command::{Context, Decision, Stop};
+use crate::hold::{self, Hold, Item, Origin, Placement, cancel, place};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, TicketRejection};
 use crate::time::Timestamp;
@@ -16,19 +15,19 @@ use crate::unit::{Holder, Kind};
 use crate::working_set::WorkingSet;
 
 /// Seats that a client requests, as given.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SeatRequest<'a> {
     pub event: EventId,
-    pub user: UserId,
+    pub user: &'a UserId,
     pub seats: &'a [u64],
 }
 
 /// A new claim on seats that were free, or held by the same user.
 pub(super) struct SeatClaimed {
     /// Not inserted yet.
-    pub hold: SeatHold,
+    pub hold: Hold,
     /// Holds of the same user that it replaces; they have ended.
-    pub replaced: Vec<SeatHold>,
+    pub replaced: Vec<Hold>,
 }
 
 impl SeatRequest<'_> {
@@ -46,7 +45,7 @@ impl SeatRequest<'_> {
     /// Requests the live rows that a hold on the seats writes.
     pub(super) fn request_live_rows(&self, rows: &mut WorkingSet) {
         rows.held.request(&event_unit(self.event));
-        rows.holders.request(&Holder { kind: Kind::Ticket, user: self.user });
+        rows.holders.request(&Holder { kind: Kind::Ticket, user: self.user.clone() });
         rows.ticket.buyers_held.request(&self.buyer());
         for seat in self.ids() {
             rows.held.request(&seat_unit(seat));
@@ -95,7 +94,7 @@ impl SeatRequest<'_> {
     }
 
     fn buyer(&self) -> BuyerId {
-        BuyerId { event: self.event, user: self.user }
+        BuyerId { event: self.event, user: self.user.clone() }
     }
 }
 
@@ -135,60 +134,60 @@ pub(super) fn claim_seats(
     event: &TicketEvent,
     seats: Arc<[ReservedSeat]>,
 ) -> Decision<SeatClaimed> {
-    let replaced = own_holds(rows, user, &seats, at.now)?;
+    let replaced = own_holds(rows, &user, &seats, at.now)?;
     for seat in &*seats {
         check_free(rows, seat.seat, &replaced, at.now)?;
     }
-    let state = HoldState::Replaced { by: id };
     for old in &replaced {
-        end(rows, old, state, at.now)?;
-        rows.emit(Event::SeatsReleased(Hold { state, ..old.clone() }));
+        cancel::replace(rows, old, id, at.now)?;
     }
-    check_limit(rows, at, event, user, seats.len() as u32)?;
+    check_limit(rows, at, event, &user, seats.len() as u32)?;
     hold::check_suspended(rows, at)?;
     let total = seats.iter().map(|seat| seat.price).sum();
-    let hold = SeatHold {
+    let hold = Placement {
         id,
         owner: user,
+        origin: Origin::Seats,
         created_at: at.now,
         expires_at: at.end_after(at.limits.ticket.hold_ttl),
-        state: HoldState::Held,
-        attempts: Attempt::default(),
-        claim: SeatClaim { event: event.id, seats, total, currency: event.currency },
-    };
+        currency: event.currency,
+        lines: [(total, Item::Seats(SeatsItem { event: event.id, seats }))],
+    }
+    .into_hold();
     Ok(SeatClaimed { hold, replaced })
 }
 
 /// Returns the user's live holds on any of these seats, with their index entries. A prepared hold is not live; its
 /// seats make `check_free` back off.
-fn own_holds(rows: &mut WorkingSet, user: UserId, seats: &[ReservedSeat], now: Timestamp) -> Decision<Vec<SeatHold>> {
+fn own_holds(rows: &mut WorkingSet, user: &UserId, seats: &[ReservedSeat], now: Timestamp) -> Decision<Vec<Hold>> {
     let mut ids = Vec::new();
     for seat in seats {
         match rows.ticket.by_seat.get(&seat.seat)? {
-            Some(entry) if entry.owner == user && entry.is_live(now) => ids.push(entry.hold),
+            Some(entry) if entry.owner == *user && entry.is_live(now) => ids.push(entry.hold),
             Some(_) | None => {}
         }
     }
     ids.sort_unstable();
     ids.dedup();
     for id in &ids {
-        rows.ticket.holds.request(id);
+        rows.holds.request(id);
     }
     let mut own = Vec::new();
     for id in ids {
-        own.extend(rows.ticket.holds.get(&id)?.filter(|hold| hold.is_live(now)).cloned());
+        let is_own = |hold: &&Hold| hold.origin == Origin::Seats && hold.is_live(now);
+        own.extend(rows.holds.get(&id)?.filter(is_own).cloned());
     }
     for hold in &own {
-        SeatHold::request_indexes(rows, hold);
+        place::request_indexes(rows, hold);
     }
     Ok(own)
 }
 
-fn check_free(rows: &mut WorkingSet, id: SeatId, own: &[SeatHold], now: Timestamp) -> Decision<()> {
+fn check_free(rows: &mut WorkingSet, id: SeatId, own: &[Hold], now: Timestamp) -> Decision<()> {
     if rows.ticket.seats.get(&id)?.is_some() {
         return Err(TicketRejection::SeatAlreadyReserved { seat: id.get() }.into());
     }
-    let is_own = own.iter().any(|hold| hold.seats.iter().any(|seat| seat.seat == id));
+    let is_own = own.iter().any(|hold| hold.item::<SeatsItem>().seats.iter().any(|seat| seat.seat == id));
     if is_own || !seat::is_held(rows, id, now)? {
         return Ok(());
     }
@@ -199,8 +198,8 @@ fn check_free(rows: &mut WorkingSet, id: SeatId, own: &[SeatHold], now: Timestam
 }
 
 /// Checks that held, reserved and requested seats of a user together do not exceed the limit.
-fn check_limit(rows: &mut WorkingSet, at: &Context<'_>, event: &TicketEvent, user: UserId, more: u32) -> Decision<()> {
-    let buyer = BuyerId { event: event.id, user };
+fn check_limit(rows: &mut WorkingSet, at: &Context<'_>, event: &TicketEvent, user: &UserId, more: u32) -> Decision<()> {
+    let buyer = BuyerId { event: event.id, user: user.clone() };
     let reserved = rows.ticket.buyers.get(&buyer)?.map_or(0, |buyer| buyer.reserved);
     let tally = rows.ticket.buyers_held.get(&buyer)?;
     let (held, prepared) = tally.map_or((0, 0), |tally| (tally.live(at.now), tally.prepared()));

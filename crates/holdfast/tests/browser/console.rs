@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
+use super::api_calls::{book_something, call, tomorrow};
 use super::driver::{Browser, Look, PHONE_WIDTH};
-use super::life::{book_something, call, tomorrow};
 use super::{Demo, token};
 
 /// Name, path, and a text in Korean and in English that only that page shows.

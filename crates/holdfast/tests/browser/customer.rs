@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::driver::{Browser, Look};
 use super::support::Process;
-use super::{Demo, access};
+use super::{Demo, accessibility};
 
 /// Maximum size of all files of a page on the wire.
 const PAGE_BYTES_MAX: u64 = 150 << 10;
@@ -61,7 +61,7 @@ impl Visit<'_> {
     async fn look(&self, what: &str) {
         let wide = self.browser.run("return document.documentElement.scrollWidth - innerWidth").await;
         assert!(wide.as_i64().unwrap() <= 0, "{what} is {wide} pixels too wide");
-        access::check(self.browser, what).await;
+        accessibility::check(self.browser, what).await;
         let bytes = self.browser.run(BYTES).await.as_u64().unwrap();
         assert!((1..=PAGE_BYTES_MAX).contains(&bytes), "{what} weighs {bytes} bytes");
         self.browser.picture(&format!("{}-{what}", self.name)).await;

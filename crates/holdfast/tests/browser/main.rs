@@ -1,18 +1,18 @@
 //! Pages in a real browser, on the real server with the demo's data. Screenshots are saved in `target/screenshots/`.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
-mod access;
+mod accessibility;
+mod api_calls;
 mod console;
 mod customer;
-mod customer_line;
+mod customer_contention;
 mod customer_signed_in;
 mod driver;
-mod life;
-mod looking;
 mod operator;
 #[path = "../process/support.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod support;
+mod viewers;
 
 use holdfast_connect::jwt::{EncodingKey, Header, encode};
 use serde_json::json;

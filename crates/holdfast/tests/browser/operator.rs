@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::Demo;
+use super::api_calls::{book_something, call, tomorrow};
 use super::driver::{Browser, Look};
-use super::life::{book_something, call, tomorrow};
 
 /// Presses the button with this label.
 async fn open(browser: &Browser, label: &str) {

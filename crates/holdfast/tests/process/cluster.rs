@@ -11,7 +11,7 @@ use holdfast_client::{Client, HoldStatus, NewHold, NewRoomType, ReservationStatu
 use holdfast_testkit::{PostgresOptions, PostgresServer, RedisOptions, RedisServer, TestDatabase, postgres, redis};
 use jiff::civil::Date;
 
-use crate::asking::Clients;
+use crate::retrying_client::Clients;
 use crate::support::{NIGHT, Process, new_hold, run};
 
 const ROUNDS: u32 = 21;
@@ -136,7 +136,7 @@ async fn cluster_survives_kills_and_restarts() {
 
     for (number, (user, status)) in &told {
         let found = cluster.client().as_user(*user).reservation(*number).await.unwrap();
-        assert_eq!((found.status, found.user_id), (*status, *user), "reservation {number}");
+        assert_eq!((found.status, found.user_id), (*status, (*user).into()), "reservation {number}");
     }
     nothing_is_left_over(&cluster.client(), &room_types).await;
     let (code, findings) = cluster.verify();

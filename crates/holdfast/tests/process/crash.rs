@@ -119,6 +119,6 @@ async fn check_everything_told_is_still_so(server: &Client, told: &Mutex<Told>) 
     }
     for (user, number, status) in reservations.iter().rev().take(200) {
         let found = server.as_user(*user).reservation(*number).await.unwrap();
-        assert_eq!((found.status, found.user_id), (*status, *user), "reservation {number}");
+        assert_eq!((found.status, found.user_id), (*status, (*user).into()), "reservation {number}");
     }
 }

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use holdfast_client::{Client, NewRoomType};
 use holdfast_testkit::{RedisOptions, RedisServer, postgres};
 
-use crate::link::Link;
+use crate::network::Link;
 use crate::support::{NIGHT, Process, new_hold};
 
 /// The bound after which a stream ends, and time for a loaded machine.
-const ENDS_WITHIN: Duration = Duration::from_secs(10);
-const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
+const STREAM_END_TIMEOUT: Duration = Duration::from_secs(10);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An open stream, read block by block.
 struct Listening {
@@ -29,7 +29,7 @@ impl Listening {
                 Ok(response) if response.status() == 200 => {
                     return Self { response, buffer: String::new() };
                 }
-                answer => assert!(began.elapsed() < ANSWERS_WITHIN, "{answer:?}"),
+                answer => assert!(began.elapsed() < RESPONSE_TIMEOUT, "{answer:?}"),
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -71,7 +71,7 @@ async fn ends_when_cut_off(redis: Option<&RedisServer>) {
         Process::start_with(&args, &[("HOLDFAST_LOG_LEVEL", "off")])
     };
     let server = start(link.url());
-    let client = server.client().within(Duration::from_mins(2));
+    let client = server.client().with_timeout(Duration::from_mins(2));
     reserve(&client).await;
     let mut listening = Listening::open(&client, 0).await;
     let confirmed = "stay.reservation.confirmed";
@@ -80,14 +80,14 @@ async fn ends_when_cut_off(redis: Option<&RedisServer>) {
     link.cut();
     let cut_at = Instant::now();
     let ended = async { while listening.next_id(confirmed).await.is_some() {} };
-    tokio::time::timeout(ENDS_WITHIN, ended).await.expect("the stream ends");
+    tokio::time::timeout(STREAM_END_TIMEOUT, ended).await.expect("the stream ends");
     println!("the stream ended after {:?}", cut_at.elapsed());
     if redis.is_some() {
         let other = start(direct);
-        let elsewhere = other.client().within(Duration::from_mins(2));
+        let elsewhere = other.client().with_timeout(Duration::from_mins(2));
         reserve(&elsewhere).await;
         let mut listening = Listening::open(&elsewhere, first).await;
-        let missed = tokio::time::timeout(ANSWERS_WITHIN, listening.next_id(confirmed)).await.expect("in time");
+        let missed = tokio::time::timeout(RESPONSE_TIMEOUT, listening.next_id(confirmed)).await.expect("in time");
         assert!(missed.is_some_and(|id| id > first), "the other server has what was missed");
     }
 
@@ -96,12 +96,12 @@ async fn ends_when_cut_off(redis: Option<&RedisServer>) {
     if redis.is_none() {
         let began = Instant::now();
         while client.create_room_type(&NewRoomType::new("twin", 1, 1)).await.is_err() {
-            assert!(began.elapsed() < ANSWERS_WITHIN, "the server reconnects");
+            assert!(began.elapsed() < RESPONSE_TIMEOUT, "the server reconnects");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         reserve(&client).await;
     }
-    let next = tokio::time::timeout(ANSWERS_WITHIN, listening.next_id(confirmed)).await.expect("in time");
+    let next = tokio::time::timeout(RESPONSE_TIMEOUT, listening.next_id(confirmed)).await.expect("in time");
     assert!(next.is_some_and(|id| id > first), "the stream goes on where it was");
 }
 

@@ -10,7 +10,7 @@ use holdfast_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::private::{hang_up, until_logged};
+use crate::permissions::{hang_up, until_logged};
 use crate::support::{NIGHT, Process, holdfast, new_hold, run};
 
 struct Encrypted {

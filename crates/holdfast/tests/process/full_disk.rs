@@ -16,7 +16,7 @@ use crate::support::{NIGHT, Process, holdfast, new_hold};
 /// Size of the disk: the reserve of 16 MiB, and room for the rest.
 const DISK: &str = "size=40m";
 /// Time for a server to notice that the disk is full, or no longer is.
-const NOTICED_WITHIN: Duration = Duration::from_secs(30);
+const DETECTION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A file system of its own in a mount namespace that ends with this process. Servers on it are started in the namespace.
 struct Disk {
@@ -141,7 +141,7 @@ async fn until_ready_is(server: &Client, status: u16) -> Value {
     loop {
         match ready(server).await {
             (found, body) if found == status => return body,
-            (found, body) => assert!(began.elapsed() < NOTICED_WITHIN, "{found} {body}"),
+            (found, body) => assert!(began.elapsed() < DETECTION_TIMEOUT, "{found} {body}"),
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -165,7 +165,7 @@ async fn full_disk_refuses_writes_and_survives_kills() {
     let began = Instant::now();
     let mut refused = 0;
     while refused < 20 {
-        assert!(began.elapsed() < NOTICED_WITHIN, "writes are refused on a full disk");
+        assert!(began.elapsed() < DETECTION_TIMEOUT, "writes are refused on a full disk");
         if !told.place(&server, &room_type).await {
             refused += 1;
         }
@@ -173,7 +173,7 @@ async fn full_disk_refuses_writes_and_survives_kills() {
     let mut user = 1;
     while server.as_user(user).join_queue(event).await.is_ok() {
         user += 1;
-        assert!(began.elapsed() < NOTICED_WITHIN, "joining a queue is refused on a full disk");
+        assert!(began.elapsed() < DETECTION_TIMEOUT, "joining a queue is refused on a full disk");
     }
     told.check(&server, &room_type).await;
 

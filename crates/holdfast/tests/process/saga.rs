@@ -9,7 +9,7 @@ use holdfast_client::Client;
 use holdfast_testkit::{Profile, TestDatabase, nats, postgres, profiles, redis};
 use serde_json::{Value, json};
 
-use crate::link::Link;
+use crate::network::Link;
 use crate::support::{NIGHT, Process, run, verify};
 
 /// Within this time the servers that are left take over the leases and messages of one that is gone.

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use holdfast_client::{Client, NewEvent, QueueStatus, SeatReservation, SeatReservationStatus, SeatStatus};
 use holdfast_testkit::{PostgresOptions, PostgresServer};
 
-use crate::asking::{Clients, RetryingClient};
 use crate::cluster::Cluster;
+use crate::retrying_client::{Clients, RetryingClient};
 use crate::support::{Process, run, verify};
 
 const FANS: usize = 20;
@@ -186,13 +186,13 @@ impl Fan {
         while !stop.load(Ordering::Relaxed) {
             let user = self.people.fetch_add(1, Ordering::Relaxed);
             let mut client = RetryingClient::new(self.servers.clone(), user, self.number);
-            self.visit(&mut client).await;
+            self.visit(&mut client, user).await;
         }
         self.told
     }
 
-    async fn visit(&mut self, client: &mut RetryingClient) {
-        let (event, user) = (self.event, client.user);
+    async fn visit(&mut self, client: &mut RetryingClient, user: u64) {
+        let event = self.event;
         let joined = client.answer(move |server| async move { server.join_queue(event).await }).await;
         let mut status = joined.expect("any user may join").status;
         while status == QueueStatus::Waiting {
@@ -206,7 +206,7 @@ impl Fan {
         if user.is_multiple_of(2) {
             seats.reverse();
         }
-        if let Some(reservation) = self.take(client, &seats).await {
+        if let Some(reservation) = self.take(client, user, &seats).await {
             let number = reservation.reservation_id;
             assert_eq!(reservation.seats.len(), 3, "all or none");
             assert_eq!(self.told.insert(number, reservation), None, "ids are not reused");
@@ -222,15 +222,15 @@ impl Fan {
     }
 
     /// Reserves in one step or in two, or gives up.
-    async fn take(&self, client: &mut RetryingClient, seats: &[u64]) -> Option<SeatReservation> {
+    async fn take(&self, client: &mut RetryingClient, user: u64, seats: &[u64]) -> Option<SeatReservation> {
         let event = self.event;
-        if client.user.is_multiple_of(3) {
+        if user.is_multiple_of(3) {
             let reserved = client.answer(|server| async move { server.reserve_seats(event, seats).await }).await;
             return reserved.map_err(|code| only_taken(&code)).ok();
         }
         let placed = client.answer(|server| async move { server.hold_seats(event, seats).await }).await;
         let hold = placed.map_err(|code| only_taken(&code)).ok()?.hold_id;
-        if client.user % 3 == 1 {
+        if user % 3 == 1 {
             let confirmed = client.answer(move |server| async move { server.confirm_seat_hold(hold).await }).await;
             // The hold may have expired during an outage.
             return confirmed

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use holdfast_client::{Client, NewCoupon, NewProduct, NewProductOption, Order, OrderStatus, Payment};
 use holdfast_testkit::{PostgresOptions, PostgresServer};
 
-use crate::asking::{Clients, RetryingClient};
 use crate::cluster::Cluster;
+use crate::retrying_client::{Clients, RetryingClient};
 use crate::support::{Process, run, verify};
 
 const BUYERS: usize = 24;
@@ -109,7 +109,7 @@ impl ShopLoad {
         let mut buyers = Vec::new();
         for number in 0..BUYERS {
             let id = admin.create_account("손님 하나").await.unwrap().id;
-            admin.as_user(id).take_coupon("TEN").await.unwrap();
+            admin.as_user(id.clone()).take_coupon("TEN").await.unwrap();
             let buyer = Buyer {
                 client: RetryingClient::new(servers.clone(), id, number),
                 number,
@@ -130,12 +130,12 @@ impl ShopLoad {
         let (mut orders, mut cancelled, mut requests) = (0, 0, 0);
         for buyer in self.tasks {
             let buyer = buyer.await.unwrap();
-            let found = all_orders(&admin.as_user(buyer.client.user)).await;
+            let found = all_orders(&admin.as_user(buyer.client.user.clone())).await;
             let told: Vec<Order> = buyer.orders.values().cloned().collect();
             assert_eq!(found, told, "the orders of user {} are those that were acknowledged", buyer.client.user);
             let paid: i64 =
                 told.iter().filter(|order| order.status == OrderStatus::Paid).map(|it| it.paid_amount).sum();
-            let balance = admin.account(buyer.client.user).await.unwrap().balance;
+            let balance = admin.account(&buyer.client.user).await.unwrap().balance;
             assert_eq!(balance + paid, buyer.charged, "the money of user {}", buyer.client.user);
             for item in told.iter().filter(|order| order.status == OrderStatus::Paid).flat_map(|order| &order.items) {
                 *sold.entry(item.product_option_id).or_default() += item.quantity;
@@ -195,9 +195,12 @@ impl Buyer {
 
     async fn one_order(&mut self, round: usize) {
         if round % 4 == self.number % 4 {
-            let id = self.client.user;
+            let id = self.client.user.clone();
             self.client
-                .answer(move |server| async move { server.add_balance(id, 9_000).await })
+                .answer(|server| {
+                    let id = id.clone();
+                    async move { server.add_balance(&id, 9_000).await }
+                })
                 .await
                 .expect("money can always be added");
             self.charged += 9_000;

@@ -11,7 +11,7 @@ use jiff::civil::{Date, date};
 use uuid::Uuid;
 
 /// Bounds requests on a connection whose server is killed at that moment, which may never get a response.
-const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Log directive that keeps the lines about panics at any log level.
 const PANICS: &str = "holdfast_engine::panics=error";
@@ -80,7 +80,7 @@ impl Process {
     }
 
     pub(crate) fn client(&self) -> Client {
-        Client::new(&self.url).within(ANSWER_WITHIN)
+        Client::new(&self.url).with_timeout(RESPONSE_TIMEOUT)
     }
 
     pub(crate) fn next_line(&mut self) -> String {

@@ -65,7 +65,7 @@ async fn database_constraint_rejects_overselling() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unusable_files_are_rejected() {
+async fn damaged_files_are_rejected() {
     let directory = store().await;
     let file = directory.path().join("holdfast.db");
     let serve = || run(&["serve", "--listen", "127.0.0.1:0", "--data", directory.path().to_str().unwrap()]);

@@ -38,7 +38,7 @@ pub async fn block(
     };
     let slots = starts(body.date.as_ref(), body.times.as_ref(), body.slots.as_ref())?;
     let command = BlockSlots { random: app.ids().random(), room, slots, status };
-    app.run(caller, &request, command, |slots| Reply::json(StatusCode::OK, &SlotView::list(slots))).await
+    app.run(&caller, &request, command, |slots| Reply::json(StatusCode::OK, &SlotView::list(slots))).await
 }
 
 /// Puts slots back on sale, all or none. Slots outside the current operating hours are deleted. Admins only.
@@ -58,7 +58,7 @@ pub async fn unblock(
     let body: UnblockBody = request.json()?;
     let slots = starts(body.date.as_ref(), body.times.as_ref(), body.slots.as_ref())?;
     let command = UnblockSlots { room, slots };
-    app.run(caller, &request, command, |slots| Reply::json(StatusCode::OK, &SlotView::list(slots))).await
+    app.run(&caller, &request, command, |slots| Reply::json(StatusCode::OK, &SlotView::list(slots))).await
 }
 
 /// Reprices free slots by the current prices of the room. Admins only.
@@ -80,5 +80,5 @@ pub async fn reprice(
         let slots_repriced = work::reprice(&app, room, from, to).await?;
         Ok(Reply::json(StatusCode::OK, &RepricedView { slots_repriced }))
     };
-    app.once(caller, &request, working).await
+    app.once(&caller, &request, working).await
 }

@@ -4,7 +4,7 @@ use holdfast_core::Command;
 use holdfast_core::calendar::generation::GenerateSlots;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, Peak, RoomDraft};
-use holdfast_core::calendar::{LocalTime, OpenHours, RoomId, Weekdays};
+use holdfast_core::calendar::{LocalTime, OpenInterval, RoomId, Weekdays};
 use holdfast_engine::{Answer, Engine, Refused};
 use jiff::civil::Weekday;
 
@@ -94,7 +94,7 @@ impl DemoRoom {
     }
 
     fn hours(&self, room: RoomId) -> SetOperatingHours {
-        let open = vec![OpenHours { from: time(self.from), to: time(self.to) }];
+        let open = vec![OpenInterval { from: time(self.from), to: time(self.to) }];
         let weekend = if self.on_weekends { open.clone() } else { Vec::new() };
         let [mon, tue, wed, thu] = std::array::from_fn(|_| open.clone());
         SetOperatingHours { room, weekly: [mon, tue, wed, thu, open, weekend.clone(), weekend], exceptions: Vec::new() }

@@ -73,7 +73,7 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
         let progress = *seen.borrow();
         Ok(Reply::json(status, &progress.view()))
     };
-    app.once(caller, &request, working).await
+    app.once(&caller, &request, working).await
 }
 
 /// Lists the generation log of a room.

@@ -38,7 +38,7 @@ pub async fn put(
         let (hours, affected) = work::set_hours(&app, SetOperatingHours { room, weekly, exceptions }).await?;
         Ok(Reply::json(StatusCode::OK, &HoursView::set(room, &hours, affected)))
     };
-    app.once(caller, &request, working).await
+    app.once(&caller, &request, working).await
 }
 
 /// Returns the operating hours of a room.
@@ -68,7 +68,7 @@ pub async fn put_holidays(State(app): State<App>, caller: Caller, request: Mutat
     }
     let dates: Result<Vec<Date>, _> = body.dates.iter().map(|date| parse_date("dates", date)).collect();
     let command = SetHolidays { country, dates: dates? };
-    app.run(caller, &request, command, move |dates| {
+    app.run(&caller, &request, command, move |dates| {
         Reply::json(StatusCode::OK, &HolidaysView::new(country.as_str(), dates))
     })
     .await

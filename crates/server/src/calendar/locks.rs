@@ -6,11 +6,12 @@ use holdfast_api::calendar::lock::{LockView, NewLockBody, RoomReservationView};
 use holdfast_api::calendar::slot::starts;
 use holdfast_api::params::{IdempotencyHeader, LockPath, RoomPath, UserHeader, UserQuery};
 use holdfast_core::Fault;
-use holdfast_core::calendar::confirm::ConfirmLock;
-use holdfast_core::calendar::lock::{self, LockSlots, ReleaseLock};
-use holdfast_core::hold::HOLD_TTL_MAX;
+use holdfast_core::calendar::lock::LockSlots;
+use holdfast_core::calendar::{ConfirmLock, ReleaseLock};
+use holdfast_core::hold::{self, HOLD_TTL_MAX, Origin};
 use holdfast_core::id::HoldId;
 use holdfast_core::time::Span;
+use holdfast_core::{Context, WorkingSet};
 use http::StatusCode;
 use uuid::Uuid;
 
@@ -35,12 +36,12 @@ pub async fn place(
 ) -> Result<Response, Problem> {
     let room = room_id(&id)?;
     let body: NewLockBody = request.json()?;
-    let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
+    let user = caller.acting_for(request.params.user_or(body.user_id.as_ref())?)?;
     let slots = starts(body.date.as_ref(), body.times.as_ref(), body.slots.as_ref())?;
     // Clamped to avoid overflow. The command applies the configured maximum.
     let ttl = body.ttl_seconds.map(|seconds| Span::from_secs(seconds.clamp(0, HOLD_TTL_MAX.as_millis() / 1_000)));
     let command = LockSlots { random: app.ids().random(), room, user, slots, ttl };
-    app.run(caller, &request, command, |lock| Reply::json(StatusCode::CREATED, &LockView::placed(lock))).await
+    app.run(&caller, &request, command, |lock| Reply::json(StatusCode::CREATED, &LockView::placed(lock))).await
 }
 
 /// Returns a lock, even after it has ended.
@@ -55,7 +56,10 @@ pub async fn get(
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (lock_id(&id)?, caller.actor(params.user()?)?);
-    let view = app.query(|rows, at| lock::find(rows, id, actor).map(|lock| LockView::new(&lock, at.now))).await?;
+    let find = |rows: &mut WorkingSet, at: &Context<'_>| {
+        hold::find(rows, id, &actor, Origin::Lock).map(|lock| LockView::new(&lock, at.now))
+    };
+    let view = app.query(find).await?;
     Ok(Reply::json(StatusCode::OK, &view).into_response())
 }
 
@@ -70,8 +74,8 @@ pub async fn confirm(
     Path(LockPath { lock_id: id }): Path<LockPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = ConfirmLock { id: lock_id(&id)?, actor: caller.actor(request.named_user()?)? };
-    app.run(caller, &request, command, |reservation| {
+    let command = ConfirmLock::new(lock_id(&id)?, caller.actor(request.named_user()?)?);
+    app.run(&caller, &request, command, |reservation| {
         Reply::json(StatusCode::CREATED, &RoomReservationView::new(reservation))
     })
     .await
@@ -88,8 +92,8 @@ pub async fn release(
     Path(LockPath { lock_id: id }): Path<LockPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = ReleaseLock { id: lock_id(&id)?, actor: caller.actor(request.named_user()?)? };
-    app.run(caller, &request, command, |()| Reply::no_content()).await
+    let command = ReleaseLock::new(lock_id(&id)?, caller.actor(request.named_user()?)?);
+    app.run(&caller, &request, command, |()| Reply::no_content()).await
 }
 
 fn lock_id(text: &str) -> Result<HoldId, Problem> {

@@ -22,7 +22,7 @@ use crate::request::{Mutation, Params, page};
 pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let command = CreateRoom(request.json::<NewRoomBody>()?.draft()?);
-    app.run(caller, &request, command, |room| Reply::json(StatusCode::CREATED, &RoomView::new(room))).await
+    app.run(&caller, &request, command, |room| Reply::json(StatusCode::CREATED, &RoomView::new(room))).await
 }
 
 /// Lists all rooms.
@@ -62,5 +62,5 @@ pub async fn change(
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let command = ChangeRoom { id: room_id(&id)?, draft: request.json::<RoomChangeBody>()?.draft()? };
-    app.run(caller, &request, command, |room| Reply::json(StatusCode::OK, &RoomView::new(room))).await
+    app.run(&caller, &request, command, |room| Reply::json(StatusCode::OK, &RoomView::new(room))).await
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use holdfast_api::calendar::slot::{AskBody, AvailabilityView, SlotView, StatsView, starts};
+use holdfast_api::calendar::slot::{AvailabilityView, SlotAvailabilityBody, SlotView, StatsView, starts};
 use holdfast_api::params::{DateRangeQuery, RoomPath, SlotQuery, UserHeader};
 use holdfast_api::parse::{parse_date, required_date};
 use holdfast_core::Fault;
@@ -46,21 +46,21 @@ pub async fn list(
 }
 
 /// Returns whether slots can be locked. Locks of the user in the request do not count.
-#[utoipa::path(post, path = "/v1/rooms/{id}/availability", tag = "calendar", request_body = AskBody,
+#[utoipa::path(post, path = "/v1/rooms/{id}/availability", tag = "calendar", request_body = SlotAvailabilityBody,
     params(RoomPath, UserHeader),
     responses((status = 200, body = AvailabilityView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`ROOM_NOT_FOUND`")))]
-pub async fn ask(
+pub async fn check_availability(
     State(app): State<App>,
     caller: Caller,
     Path(RoomPath { id }): Path<RoomPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let room = room_id(&id)?;
-    let body: AskBody = request.json()?;
-    let user = caller.listing(request.params.user_or(body.user_id)?)?;
+    let body: SlotAvailabilityBody = request.json()?;
+    let user = caller.listing(request.params.user_or(body.user_id.as_ref())?)?;
     let starts = starts(body.date.as_ref(), body.times.as_ref(), body.slots.as_ref())?;
-    let availability = app.query(|rows, at| availability(rows, at, room, user, &starts)).await?;
+    let availability = app.query(|rows, at| availability(rows, at, room, user.as_ref(), &starts)).await?;
     Ok(Reply::json(StatusCode::OK, &AvailabilityView::new(&availability)).into_response())
 }
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use holdfast_bus::options::is_prefix;
-use holdfast_bus::{Options, StreamOptions};
 use holdfast_core::tee::{Service, Subject};
 use holdfast_engine::store::Keep;
+use holdfast_events::nats::options::is_prefix;
+use holdfast_events::nats::{Options, StreamOptions};
 
 use super::spelling::quote;
 use super::{Config, ConfigError, Secret, span};

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use holdfast_connect::TlsRoots;
 use holdfast_core::tee;
+use holdfast_events::webhooks::network::Network;
 use serde::{Deserialize as _, Deserializer, de};
-
-use crate::webhooks::network::Network;
 
 /// Parses `500ms`, `10s`, `30m`, `24h`, `7d`.
 pub fn parse_duration(text: &str) -> Option<Duration> {
@@ -27,7 +26,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
 }
 
 /// Formats a duration as in settings, in the largest unit without a fraction; days from two on.
-pub fn show_duration(duration: Duration) -> String {
+pub(super) fn show_duration(duration: Duration) -> String {
     const UNITS: [(&str, u128, u128); 4] =
         [("d", 86_400_000, 2 * 86_400_000), ("h", 3_600_000, 1), ("m", 60_000, 1), ("s", 1_000, 0)];
     let millis = duration.as_millis();

@@ -2,6 +2,7 @@
 
 use toml::{Table, Value};
 
+use super::spelling::show_duration;
 use super::*;
 
 fn load(environment: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Config, String> {

@@ -27,7 +27,7 @@ impl Config {
             ok.then_some(()).ok_or_else(|| ConfigError(format!("{name}: must be from {min} to {max}")))
         };
         let count = |name: &str, value: usize, max: usize| within(name, value, 1, max);
-        let ttl_max = Duration::from_millis(HOLD_TTL_MAX.as_millis() as u64);
+        let ttl_max = Duration::from_hours(24);
         let (moment, hour) = (Duration::from_millis(100), Duration::from_hours(1));
         // Holds end on full seconds.
         let hold_ttl_min = Duration::from_secs(1);
@@ -40,6 +40,9 @@ impl Config {
         ] {
             between(name, ttl, hold_ttl_min, ttl_max)?;
         }
+        within("claim.extensions_max", self.claim.extensions_max, 0, 100)?;
+        let lifetime_max = Duration::from_millis(HOLD_TTL_MAX.as_millis() as u64);
+        between("claim.lifetime_max", self.claim.lifetime_max, hold_ttl_min, lifetime_max)?;
         let days_ahead_max = calendar::DAYS_AHEAD_MAX as usize;
         count("calendar.days_ahead", self.calendar.days_ahead as usize, days_ahead_max)?;
         // At least 2 days, which is longer than a lock on an expired slot may live.

@@ -3,6 +3,7 @@
 //! A handler returns a [`Problem`]; the edge renders it in the caller's language, with the request id.
 
 mod calendar;
+mod claim;
 mod queue;
 mod shop;
 mod stay;
@@ -291,6 +292,7 @@ impl From<&Rejection> for Problem {
             .with("until", until.to_jiff().to_string()),
             // Internal; never returned to a caller.
             Rejection::LeaseLost => Self::internal(),
+            Rejection::Claim(rejection) => claim::problem(rejection),
             Rejection::Stay(rejection) => stay::problem(rejection),
             Rejection::Shop(rejection) => shop::problem(rejection),
             Rejection::Calendar(rejection) => calendar::problem(rejection),
@@ -325,6 +327,11 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
         Fault::UnknownCurrency => fixed("알 수 없는 통화입니다", "must be a currency code like KRW"),
         Fault::UnknownValue => fixed("알 수 없는 값입니다", "is not one of the allowed values"),
         Fault::Duplicate => fixed("중복된 값이 있습니다", "has the same entry twice"),
+        Fault::NotAUser => fixed(
+            "1 이상 2^53 미만의 정수이거나(JSON에서는 숫자), 십진수가 아닌 1~128자의 ASCII 문자열이어야 합니다",
+            "must be an integer from 1 to 9007199254740991, in JSON a number and not a string, or 1 to 128 visible ASCII \
+             characters that do not read as a decimal number",
+        ),
         Fault::NotUuidOrUlid => fixed("UUID 또는 ULID여야 합니다", "must be a UUID or a ULID"),
         Fault::EmptyRange => fixed("시작일보다 뒤여야 합니다", "must be after the first date"),
         Fault::InThePast => fixed("오늘 이후여야 합니다", "must not be in the past"),
@@ -379,6 +386,7 @@ pub fn catalog() -> Vec<Problem> {
         Problem::service_unavailable("booking", "The booking service is unavailable; nothing was changed."),
     ];
     let mut problems: Vec<Problem> = rejections.iter().map(Problem::from).collect();
+    problems.extend(claim::catalog().iter().map(claim::problem));
     problems.extend(stay::catalog().iter().map(stay::problem));
     problems.extend(shop::catalog().iter().map(shop::problem));
     problems.extend(calendar::catalog().iter().map(calendar::problem));

@@ -9,6 +9,7 @@ use super::Problem;
 pub(super) fn problem(rejection: &R) -> Problem {
     match rejection {
         R::UserNotFound => Problem::of(ErrorCode::UserNotFound),
+        R::UserAlreadyExists => Problem::of(ErrorCode::UserAlreadyExists),
         R::ProductNotFound => Problem::of(ErrorCode::ProductNotFound),
         R::ProductOptionNotFound => Problem::of(ErrorCode::ProductOptionNotFound),
         R::StockInUse { in_use } => Problem::of(ErrorCode::CapacityInUse).with("inUse", *in_use),
@@ -45,6 +46,7 @@ pub(super) fn catalog() -> Vec<R> {
     let option = ProductOptionId::new(1).expect("a number");
     vec![
         R::UserNotFound,
+        R::UserAlreadyExists,
         R::ProductNotFound,
         R::ProductOptionNotFound,
         R::StockInUse { in_use: 3 },

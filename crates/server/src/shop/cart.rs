@@ -22,11 +22,11 @@ use crate::request::{Mutation, Params, id};
 pub async fn put(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     let body: CartItemBody = request.json()?;
     let command = PutCartItem {
-        user: caller.acting_for(request.params.user_or(body.user_id)?)?,
+        user: caller.acting_for(request.params.user_or(body.user_id.as_ref())?)?,
         option: id("productOptionId", body.product_option_id, ProductOptionId::new)?,
         quantity: body.quantity,
     };
-    app.run(caller, &request, command, |cart| reply(StatusCode::OK, CartView::new(cart))).await
+    app.run(&caller, &request, command, |cart| reply(StatusCode::OK, CartView::new(cart))).await
 }
 
 /// Returns the cart.
@@ -35,6 +35,6 @@ pub async fn put(State(app): State<App>, caller: Caller, request: Mutation) -> R
     responses((status = 200, body = Data<CartView>), (status = 404, description = "`USER_NOT_FOUND`")))]
 pub async fn get(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.acting_for(params.user()?)?;
-    let cart = app.query(|rows, _| cart::view(rows, user)).await?;
+    let cart = app.query(|rows, _| cart::view(rows, &user)).await?;
     Ok(ok(CartView::new(&cart)))
 }

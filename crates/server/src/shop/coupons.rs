@@ -31,7 +31,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     let valid_until: Option<Timestamp> = body.valid_until.map(|text| parse_time("validUntil", &text)).transpose()?;
     let code = CouponCode::parse("code", &body.code)?;
     let command = CreateCoupon { code, discount, currency: body.currency, max_uses: body.max_uses, valid_until };
-    app.run(caller, &request, command, |coupon| reply(StatusCode::CREATED, CouponView::new(coupon))).await
+    app.run(&caller, &request, command, |coupon| reply(StatusCode::CREATED, CouponView::new(coupon))).await
 }
 
 /// Issues a coupon to a user: one per user, while coupons remain.
@@ -48,7 +48,7 @@ pub async fn issue(
     let user = caller.acting_for(request.named_user()?)?;
     // A malformed code belongs to no coupon: 404, not 400.
     let code = CouponCode::parse("code", &code).map_err(|_| Rejection::from(ShopRejection::CouponNotFound))?;
-    let command = IssueCoupon { code, user };
-    app.run(caller, &request, command, move |coupon| reply(StatusCode::CREATED, CouponView::issued(coupon, user.get())))
+    let command = IssueCoupon { code, user: user.clone() };
+    app.run(&caller, &request, command, move |coupon| reply(StatusCode::CREATED, CouponView::issued(coupon, &user)))
         .await
 }

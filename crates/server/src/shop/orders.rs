@@ -29,12 +29,12 @@ pub async fn pay(State(app): State<App>, caller: Caller, request: Mutation) -> R
         ids.collect::<Result<Vec<_>, _>>()
     });
     let command = PayOrder {
-        user: caller.acting_for(request.params.user_or(body.user_id)?)?,
+        user: caller.acting_for(request.params.user_or(body.user_id.as_ref())?)?,
         coupon: body.coupon_code.map(|code| CouponCode::typed(&code)),
         expected_amount: body.expected_amount,
         reservation_ids: reservation_ids.transpose()?,
     };
-    app.run(caller, &request, command, |paid| reply(StatusCode::CREATED, OrderView::paid(paid))).await
+    app.run(&caller, &request, command, |paid| reply(StatusCode::CREATED, OrderView::paid(paid))).await
 }
 
 /// Returns an order.
@@ -49,7 +49,7 @@ pub async fn get(
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (order_id(&id)?, caller.actor(params.user()?)?);
-    let order = app.query(|rows, _| order::find(rows, id, actor)).await?;
+    let order = app.query(|rows, _| order::find(rows, id, &actor)).await?;
     Ok(ok(OrderView::new(&order)))
 }
 
@@ -60,8 +60,9 @@ pub async fn get(
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.listing(params.user()?)?;
     let page = page(&params, OrderId::new)?;
-    let orders =
-        app.list::<Order>(page.list(|after, limit| holdfast_core::schema::shop::orders(user, after, limit))).await?;
+    let orders = app
+        .list::<Order>(page.list(|after, limit| holdfast_core::schema::shop::orders(user.as_ref(), after, limit)))
+        .await?;
     Ok(ok(List::new(orders, &page, |it| it.id.get(), OrderView::new)))
 }
 
@@ -77,7 +78,7 @@ pub async fn cancel(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = CancelOrder { id: order_id(&id)?, actor: caller.actor(request.named_user()?)? };
-    app.run(caller, &request, command, |order| reply(StatusCode::OK, OrderView::new(order))).await
+    app.run(&caller, &request, command, |order| reply(StatusCode::OK, OrderView::new(order))).await
 }
 
 fn order_id(text: &str) -> Result<OrderId, Problem> {

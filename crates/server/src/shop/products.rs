@@ -31,7 +31,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
         is_active: option.is_active.unwrap_or(true),
     });
     let command = CreateProduct { name: body.name, currency: body.currency, options: options.collect() };
-    app.run(caller, &request, command, |product| reply(StatusCode::CREATED, ProductView::new(product))).await
+    app.run(&caller, &request, command, |product| reply(StatusCode::CREATED, ProductView::new(product))).await
 }
 
 /// Lists all products.
@@ -100,7 +100,7 @@ pub async fn change_option(
         (None, delta) => delta.map(StockChange::Delta),
     };
     let command = ChangeOption { id, price: body.price, is_active: body.is_active, stock };
-    app.run(caller, &request, command, |option| reply(StatusCode::OK, OptionView::new(option))).await
+    app.run(&caller, &request, command, |option| reply(StatusCode::OK, OptionView::new(option))).await
 }
 
 fn option_id(text: &str) -> Result<ProductOptionId, Problem> {

@@ -30,7 +30,7 @@ pub async fn reserve(State(app): State<App>, caller: Caller, request: Mutation) 
         Some(_) => return Err(Problem::invalid("replace", &Fault::UnknownValue)),
     };
     let command = ReserveOrder { random: app.ids().random(), user, replace };
-    app.run(caller, &request, command, |reserved| reply(StatusCode::OK, ReservationsView::new(reserved))).await
+    app.run(&caller, &request, command, |reserved| reply(StatusCode::OK, ReservationsView::new(reserved))).await
 }
 
 /// Returns the live reservation, with its prices.
@@ -40,7 +40,7 @@ pub async fn reserve(State(app): State<App>, caller: Caller, request: Mutation) 
         (status = 404, description = "`RESERVATION_NOT_FOUND`, `USER_NOT_FOUND`")))]
 pub async fn get(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.acting_for(params.user()?)?;
-    let reserved = app.query(|rows, at| reservation::view(rows, at, user)).await?;
+    let reserved = app.query(|rows, at| reservation::view(rows, at, &user)).await?;
     Ok(ok(LiveReservationView::new(&reserved)))
 }
 
@@ -50,5 +50,5 @@ pub async fn get(State(app): State<App>, caller: Caller, params: Params) -> Resu
     responses((status = 204), (status = 404, description = "`RESERVATION_NOT_FOUND`, `USER_NOT_FOUND`")))]
 pub async fn release(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     let command = ReleaseOrder { user: caller.acting_for(request.named_user()?)? };
-    app.run(caller, &request, command, |()| Reply::no_content()).await
+    app.run(&caller, &request, command, |()| Reply::no_content()).await
 }

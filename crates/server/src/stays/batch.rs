@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
 use holdfast_api::stay::StayHoldView;
+use holdfast_core::hold::Hold;
 use holdfast_core::idempotency::{IdempotencyRecordId, KeepAnswer};
-use holdfast_core::stay::StayHold;
-use holdfast_core::stay::hold::{PlaceStayHold, PlaceStayHolds};
+use holdfast_core::stay::place::{PlaceStayHold, PlaceStayHolds};
 use holdfast_core::{Command, Rejection};
 use holdfast_engine::{Answer, Once, Refused};
 use http::{HeaderValue, StatusCode};
@@ -26,9 +26,9 @@ use crate::problem::{Language, Problem};
 use crate::request::{Mutation, parse};
 
 /// Time after which no further command starts.
-const BEGIN_WITHIN: Duration = Duration::from_secs(3);
+const START_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time after which the request does not wait for a running command.
-const ANSWER_WITHIN: Duration = Duration::from_millis(4_700);
+const RESPONSE_TIMEOUT: Duration = Duration::from_millis(4_700);
 /// Approximate size of a line of the answer, in bytes.
 const LINE_BYTES: usize = 350;
 /// Status in the record of a part, followed by the number of its lines.
@@ -41,7 +41,7 @@ pub(super) async fn place(
     request: &Mutation,
     lines: &[Box<RawValue>],
 ) -> Result<Response, Problem> {
-    let receipt = request.receipt(caller)?;
+    let receipt = request.receipt(&caller)?;
     if let Some((id, fingerprint)) = &receipt {
         app.check_record_quota(id, fingerprint).await?;
     }
@@ -87,7 +87,7 @@ impl Batch<'_> {
         let mut answers: Vec<PartAnswer> = Vec::new();
         let mut next = 0;
         while next < self.lines.len() || answers.is_empty() {
-            let is_late = !answers.is_empty() && self.began.elapsed() > BEGIN_WITHIN;
+            let is_late = !answers.is_empty() && self.began.elapsed() > START_TIMEOUT;
             let placed = if is_late { Err(Refused::LockTimeout) } else { self.place_part(next).await };
             match placed {
                 Ok(answer) => {
@@ -131,7 +131,7 @@ impl Batch<'_> {
             Once {
                 id: part_id(id, first),
                 fingerprint: *fingerprint,
-                render: Box::new(move |results: &Vec<Result<StayHold, Rejection>>| {
+                render: Box::new(move |results: &Vec<Result<Hold, Rejection>>| {
                     results.iter().any(Result::is_ok).then(|| record(count, &write_lines(&problems, results, language)))
                 }),
             }
@@ -173,7 +173,7 @@ impl Batch<'_> {
 
     fn parse_line(&self, line: &RawValue) -> Result<PlaceStayHold, Problem> {
         let line = parse(line.get().as_bytes())?;
-        place_command(self.app, self.caller, self.request, &line)
+        place_command(self.app, &self.caller, self.request, &line)
     }
 
     /// Records a part in which no line succeeded, because another part succeeded: a retry must return the same answer.
@@ -211,7 +211,7 @@ impl Batch<'_> {
     }
 
     async fn in_time<T>(&self, work: impl Future<Output = Result<T, Refused>>) -> Result<T, Refused> {
-        tokio::time::timeout_at(self.began + ANSWER_WITHIN, work).await.unwrap_or(Err(Refused::OutcomeUnknown))
+        tokio::time::timeout_at(self.began + RESPONSE_TIMEOUT, work).await.unwrap_or(Err(Refused::OutcomeUnknown))
     }
 }
 
@@ -235,7 +235,7 @@ fn read_record(bytes: &[u8], line_count: usize) -> Option<(usize, &[u8])> {
     Some((line_count, rest.strip_prefix(b"{\"results\":[")?.strip_suffix(b"]}")?))
 }
 
-fn write_lines(problems: &[Option<Problem>], results: &[Result<StayHold, Rejection>], language: Language) -> Vec<u8> {
+fn write_lines(problems: &[Option<Problem>], results: &[Result<Hold, Rejection>], language: Language) -> Vec<u8> {
     let mut results = results.iter();
     let mut json = Vec::with_capacity(problems.len() * LINE_BYTES);
     for (index, problem) in problems.iter().enumerate() {
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn part_and_whole_records_are_parsed() {
+    fn records_of_batches_are_parsed() {
         assert_eq!(read_record(&record(3, b"1,2,3"), 9), Some((3, &b"1,2,3"[..])));
         let whole = [&200_u16.to_le_bytes()[..], b"{\"results\":[1,2]}"].concat();
         assert_eq!(read_record(&whole, 2), Some((2, &b"1,2"[..])));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_distinct_keys() {
+    fn batch_parts_have_distinct_keys() {
         let id = IdempotencyRecordId { caller: "user:1".into(), key: "k".into() };
         assert_eq!(part_id(&id, 0), id);
         assert_ne!(part_id(&id, 512).key, "k512");

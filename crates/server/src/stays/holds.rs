@@ -5,9 +5,10 @@ use axum::response::{IntoResponse, Response};
 use holdfast_api::params::{HoldPath, IdempotencyHeader, UserHeader, UserQuery};
 use holdfast_api::parse::parse_date;
 use holdfast_api::stay::{NewHoldBody, StayHoldView, StayReservationView};
-use holdfast_core::Fault;
-use holdfast_core::stay::hold::{self, CancelStayHold, ConfirmStayHold, PlaceStayHold};
-use holdfast_core::stay::{ClientHoldKey, RoomTypeId};
+use holdfast_core::hold::{self, Origin};
+use holdfast_core::stay::place::PlaceStayHold;
+use holdfast_core::stay::{CancelStayHold, ClientHoldKey, ConfirmStayHold, RoomTypeId};
+use holdfast_core::{Context, Fault, WorkingSet};
 use http::StatusCode;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
@@ -31,8 +32,8 @@ pub const BATCH_HOLDS_MAX: usize = 8_192;
         (status = 409, description = "`ROOM_NOT_AVAILABLE`, `RESERVATION_HOLD_KEY_CONFLICT`, `LOCK_TIMEOUT`"),
         (status = 429, description = "`TOO_MANY_HOLDS`, `OVERLOADED`")))]
 pub async fn place(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
-    let command = place_command(&app, caller, &request, &request.json()?)?;
-    app.run(caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &StayHoldView::placed(hold))).await
+    let command = place_command(&app, &caller, &request, &request.json()?)?;
+    app.run(&caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &StayHoldView::placed(hold))).await
 }
 
 /// Returns a hold, even after it has ended.
@@ -47,7 +48,10 @@ pub async fn get(
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (hold_id(&id)?, caller.actor(params.user()?)?);
-    let view = app.query(|rows, at| hold::find(rows, id, actor).map(|hold| StayHoldView::new(&hold, at.now))).await?;
+    let find = |rows: &mut WorkingSet, at: &Context<'_>| {
+        hold::find(rows, id, &actor, Origin::Stay).map(|hold| StayHoldView::new(&hold, at.now))
+    };
+    let view = app.query(find).await?;
     Ok(Reply::json(StatusCode::OK, &view).into_response())
 }
 
@@ -63,8 +67,8 @@ pub async fn confirm(
     Path(HoldPath { hold_id: id }): Path<HoldPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = ConfirmStayHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
-    app.run(caller, &request, command, |reservation| {
+    let command = ConfirmStayHold::new(hold_id(&id)?, caller.actor(request.named_user()?)?);
+    app.run(&caller, &request, command, |reservation| {
         Reply::json(StatusCode::CREATED, &StayReservationView::new(reservation))
     })
     .await
@@ -82,8 +86,8 @@ pub async fn cancel(
     Path(HoldPath { hold_id: id }): Path<HoldPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = CancelStayHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
-    app.run(caller, &request, command, |()| Reply::no_content()).await
+    let command = CancelStayHold::new(hold_id(&id)?, caller.actor(request.named_user()?)?);
+    app.run(&caller, &request, command, |()| Reply::no_content()).await
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -134,7 +138,7 @@ pub struct BatchView {
         (status = 413, description = "`PAYLOAD_TOO_LARGE`"), (status = 429, description = "`OVERLOADED`")))]
 pub async fn place_batch(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     let body: BatchBody = request.json()?;
-    let max = if caller.is_user(request.params.user()?) {
+    let max = if caller.is_user(request.params.user()?.as_ref()) {
         app.engine().limits().holds_per_user_max as usize
     } else {
         BATCH_HOLDS_MAX
@@ -148,11 +152,11 @@ pub async fn place_batch(State(app): State<App>, caller: Caller, request: Mutati
 
 pub(super) fn place_command(
     app: &App,
-    caller: Caller,
+    caller: &Caller,
     request: &Mutation,
     body: &NewHoldBody,
 ) -> Result<PlaceStayHold, Problem> {
-    let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
+    let user = caller.acting_for(request.params.user_or(body.user_id.as_ref())?)?;
     let room_type = id("roomTypeId", body.room_type_id, RoomTypeId::new)?;
     let (check_in, check_out) = (parse_date("checkIn", &body.check_in)?, parse_date("checkOut", &body.check_out)?);
     let client_key = ClientHoldKey::parse(&body.client_hold_key)

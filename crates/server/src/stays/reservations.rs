@@ -28,7 +28,7 @@ pub async fn get(
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (reservation_id(&id)?, caller.actor(params.user()?)?);
-    let reservation = app.query(|rows, _| reservation::find(rows, id, actor)).await?;
+    let reservation = app.query(|rows, _| reservation::find(rows, id, &actor)).await?;
     Ok(Reply::json(StatusCode::OK, &StayReservationView::new(&reservation)).into_response())
 }
 
@@ -66,7 +66,7 @@ pub async fn cancel(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = CancelStayReservation { id: reservation_id(&id)?, actor: caller.actor(request.named_user()?)? };
-    app.run(caller, &request, command, |reservation| {
+    app.run(&caller, &request, command, |reservation| {
         Reply::json(StatusCode::OK, &StayReservationView::new(reservation))
     })
     .await

@@ -33,7 +33,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
         currency: body.currency,
         time_zone: body.time_zone,
     };
-    app.run(caller, &request, CreateRoomType(draft), |room_type| {
+    app.run(&caller, &request, CreateRoomType(draft), |room_type| {
         Reply::json(StatusCode::CREATED, &RoomTypeView::new(room_type))
     })
     .await
@@ -85,7 +85,7 @@ pub async fn change(
         time_zone: body.time_zone,
     };
     let command = ChangeRoomType { id: room_type_id(&id)?, draft };
-    app.run(caller, &request, command, |room_type| Reply::json(StatusCode::OK, &RoomTypeView::new(room_type))).await
+    app.run(&caller, &request, command, |room_type| Reply::json(StatusCode::OK, &RoomTypeView::new(room_type))).await
 }
 
 /// Closes nights for sale. Holds and reservations stay valid. Admins only.
@@ -126,7 +126,7 @@ async fn set_nights_closed(
     let room_type = room_type_id(id)?;
     let (from, to) = (parse_date("from", &body.from)?, parse_date("to", &body.to)?);
     let command = SetNightsClosed { room_type, from, to, closed };
-    app.run(caller, request, command, move |dates| {
+    app.run(&caller, request, command, move |dates| {
         Reply::json(StatusCode::OK, &NightsClosedView::new(room_type.get(), *dates, closed))
     })
     .await

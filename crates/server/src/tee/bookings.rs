@@ -19,9 +19,9 @@ use holdfast_core::tee::{
     Booking, BookingId, BookingNumber, BookingStatus, By, IdempotencyKey, Notification, NotificationId, TeeSlotId,
 };
 use holdfast_core::{Actor, Fault};
+use holdfast_events::inbox::log;
 use http::{HeaderMap, StatusCode};
 
-use super::log;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
@@ -48,7 +48,7 @@ pub async fn create(
     let began = Instant::now();
     let body: NewBookingBody = request.json()?;
     let command = CreateBooking {
-        user: caller.acting_for(request.params.user_or(body.user_id)?)?,
+        user: caller.acting_for(request.params.user_or(body.user_id.as_ref())?)?,
         key: IdempotencyKey::parse("idempotencyKey", &body.idempotency_key)?,
         slot: id("gameTimeSlotId", body.game_time_slot_id, TeeSlotId::new)?,
         players: body.player_count,
@@ -57,7 +57,7 @@ pub async fn create(
         let status = if made.is_new { StatusCode::ACCEPTED } else { StatusCode::OK };
         Reply::json(status, &BookingView::new(&made.booking)).about([made.booking.id.get()])
     };
-    let (reply, made) = app.run_with_outcome(caller, &request, command, reply).await?;
+    let (reply, made) = app.run_with_outcome(&caller, &request, command, reply).await?;
     // A replayed booking is not looked up by its own key, which may belong to another booking by now.
     let Some(id) = reply.records().first().copied().and_then(BookingId::new) else { return Ok(reply.into_response()) };
     let request_id = headers.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
@@ -70,7 +70,7 @@ pub async fn create(
 }
 
 /// Whether this service knows all these slots.
-pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
+pub async fn are_slots_known(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
     app.query(|rows, _| {
         for slot in slots {
             rows.tee.slot_replicas.request(slot);
@@ -94,7 +94,7 @@ async fn settled(app: &App, id: BookingId, within: Duration) -> Option<Booking> 
     let mut last = None;
     let looking = async {
         loop {
-            match app.query(|rows, _| booking::find_for(rows, id, Actor::Admin)).await {
+            match app.query(|rows, _| booking::find_for(rows, id, &Actor::Admin)).await {
                 Ok(booking) => {
                     let is_settled = BookingView::is_settled(&booking);
                     last = Some(booking);
@@ -143,8 +143,8 @@ pub async fn get(
     Path(BookingPath { id }): Path<BookingPath>,
     params: Params,
 ) -> Result<Response, Problem> {
-    let (id, actor) = (booking_id(&id)?, actor(caller, params.user()?)?);
-    let view = app.query(|rows, _| booking::view(rows, id, actor)).await?;
+    let (id, actor) = (booking_id(&id)?, actor(&caller, params.user()?)?);
+    let view = app.query(|rows, _| booking::view(rows, id, &actor)).await?;
     Ok(axum::Json(BookingView::with_history(&view)).into_response())
 }
 
@@ -159,7 +159,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
         .status
         .map(|text| BookingStatus::parse(&text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
     let (status, page) = (status.transpose()?, page(&params, BookingId::new)?);
-    let list = page.list(|after, limit| tee::bookings(user, status, after, limit));
+    let list = page.list(|after, limit| tee::bookings(user.as_ref(), status, after, limit));
     let bookings = app.list::<Booking>(list).await?;
     let views = app.query(|rows, _| booking::with_history(rows, &bookings)).await?;
     Ok(axum::Json(List::new(views, &page, |it| it.booking.id.get(), BookingView::with_history)).into_response())
@@ -177,9 +177,9 @@ pub async fn cancel(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let body: CancelBody = request.json_or_default()?;
-    let by = by(caller, request.named_user()?)?;
+    let by = by(&caller, request.named_user()?)?;
     let command = CancelBooking { id: booking_id(&id)?, by, reason: body.reason };
-    app.run(caller, &request, command, |booking| Reply::json(StatusCode::OK, &BookingView::new(booking))).await
+    app.run(&caller, &request, command, |booking| Reply::json(StatusCode::OK, &BookingView::new(booking))).await
 }
 
 /// Returns the refund for a cancellation of the booking now.
@@ -193,8 +193,8 @@ pub async fn quote(
     Path(BookingPath { id }): Path<BookingPath>,
     params: Params,
 ) -> Result<Response, Problem> {
-    let (id, by) = (booking_id(&id)?, by(caller, params.user()?)?);
-    let refund = app.query(|rows, at| cancel::quote(rows, at, id, by)).await?;
+    let (id, by) = (booking_id(&id)?, by(&caller, params.user()?)?);
+    let refund = app.query(|rows, at| cancel::quote(rows, at, id, &by)).await?;
     Ok(axum::Json(RefundView::new(&refund)).into_response())
 }
 
@@ -211,7 +211,7 @@ pub async fn complete(
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let command = CompleteBooking { id: booking_id(&id)? };
-    app.run(caller, &request, command, |booking| Reply::json(StatusCode::OK, &BookingView::new(booking))).await
+    app.run(&caller, &request, command, |booking| Reply::json(StatusCode::OK, &BookingView::new(booking))).await
 }
 
 /// Marks a booking as a no-show: the players did not come. Admins only.
@@ -227,7 +227,7 @@ pub async fn no_show(
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let command = NoShowBooking { id: booking_id(&id)? };
-    app.run(caller, &request, command, |booking| Reply::json(StatusCode::OK, &BookingView::new(booking))).await
+    app.run(&caller, &request, command, |booking| Reply::json(StatusCode::OK, &BookingView::new(booking))).await
 }
 
 /// Lists notifications about bookings. A user sees only their own; an admin sees all, or those of one user.
@@ -237,21 +237,22 @@ pub async fn no_show(
 pub async fn notifications(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.listing(params.user()?)?;
     let page = page(&params, NotificationId::new)?;
-    let published = app.list::<Notification>(page.list(|after, limit| tee::notifications(user, after, limit))).await?;
+    let published =
+        app.list::<Notification>(page.list(|after, limit| tee::notifications(user.as_ref(), after, limit))).await?;
     Ok(axum::Json(List::new(published, &page, |it| it.id.get(), NotificationView::new)).into_response())
 }
 
 /// Returns the party that a booking action is attributed to: a user, or the operator. With auth off, a call without a
 /// user is the operator's.
-fn by(caller: Caller, named: Option<UserId>) -> Result<By, Problem> {
-    match (caller, named) {
+fn by(caller: &Caller, named: Option<UserId>) -> Result<By, Problem> {
+    match (caller, named.clone()) {
         (Caller::User(_), _) => caller.acting_for(named).map(By::User),
         (Caller::Unnamed | Caller::Service(_), Some(user)) => Ok(By::User(user)),
         (Caller::Admin(_), _) | (Caller::Unnamed | Caller::Service(_), None) => Ok(By::Admin),
     }
 }
 
-fn actor(caller: Caller, named: Option<UserId>) -> Result<Actor, Problem> {
+fn actor(caller: &Caller, named: Option<UserId>) -> Result<Actor, Problem> {
     match caller {
         Caller::Unnamed if named.is_none() => Ok(Actor::Admin),
         _ => caller.actor(named),

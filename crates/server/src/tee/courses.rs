@@ -16,12 +16,12 @@ use http::StatusCode;
 
 use crate::app::{App, Reply};
 use crate::caller::Caller;
-use crate::forward;
+use crate::forwarding;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, page, parse_id};
 
 /// Maximum time that the answer waits until the booking service knows new slots, so that they can be booked at once.
-const KNOWN_WITHIN: Duration = Duration::from_secs(3);
+const SLOTS_KNOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval at which the booking service is asked.
 const POLL_EVERY: Duration = Duration::from_millis(2);
 
@@ -33,7 +33,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     caller.must_be_admin(app.auth())?;
     let body: NewCourseBody = request.json()?;
     let command = CreateCourse { name: body.name, time_zone: body.time_zone };
-    app.run(caller, &request, command, |course| Reply::json(StatusCode::CREATED, &CourseView::new(course))).await
+    app.run(&caller, &request, command, |course| Reply::json(StatusCode::CREATED, &CourseView::new(course))).await
 }
 
 /// Lists all courses.
@@ -65,15 +65,15 @@ pub async fn create_slots(
         let views: Vec<_> = slots.iter().map(SlotView::new).collect();
         Reply::json(StatusCode::CREATED, &views).about(slots.iter().map(|slot| slot.id.get()))
     };
-    let reply = app.run_for_reply(caller, &request, CreateSlots { course, slots }, reply).await?;
+    let reply = app.run_for_reply(&caller, &request, CreateSlots { course, slots }, reply).await?;
     let made: Vec<_> = reply.records().iter().copied().filter_map(TeeSlotId::new).collect();
-    tokio::time::timeout(KNOWN_WITHIN, until_known(&app, &made)).await.ok();
+    tokio::time::timeout(SLOTS_KNOWN_TIMEOUT, until_known(&app, &made)).await.ok();
     Ok(reply.into_response())
 }
 
 /// Waits until the booking service knows the slots, or is unavailable.
 async fn until_known(app: &App, slots: &[TeeSlotId]) {
-    while let Ok(false) = forward::know(app, slots).await {
+    while let Ok(false) = forwarding::are_slots_known(app, slots).await {
         tokio::time::sleep(POLL_EVERY).await;
     }
 }
@@ -120,7 +120,7 @@ pub async fn close(
     caller.must_be_admin(app.auth())?;
     let body: CloseBody = request.json_or_default()?;
     let command = CloseSlot { slot: slot_id(&id)?, cancel_bookings: body.cancel_bookings };
-    app.run(caller, &request, command, |slot| Reply::json(StatusCode::OK, &SlotView::new(slot))).await
+    app.run(&caller, &request, command, |slot| Reply::json(StatusCode::OK, &SlotView::new(slot))).await
 }
 
 /// Reopens a slot for bookings. Admins only.
@@ -135,7 +135,7 @@ pub async fn reopen(
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let command = ReopenSlot { slot: slot_id(&id)? };
-    app.run(caller, &request, command, |slot| Reply::json(StatusCode::OK, &SlotView::new(slot))).await
+    app.run(&caller, &request, command, |slot| Reply::json(StatusCode::OK, &SlotView::new(slot))).await
 }
 
 fn draft(body: NewSlotBody) -> Result<SlotDraft, Problem> {

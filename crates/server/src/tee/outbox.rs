@@ -12,12 +12,12 @@ use holdfast_core::id::ID_MAX;
 use holdfast_core::relay::{FailedPublication, FailedPublicationId, Partition, RetryEvent};
 use holdfast_core::schema::{Order, relay};
 use holdfast_engine::store::OutboxRecord;
+use holdfast_events::inbox::services::address;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::services::address;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
@@ -42,7 +42,7 @@ pub struct OutboxView {
     #[schema(value_type = String)]
     status: OutboxStatus,
     retry_count: u32,
-    #[serde(serialize_with = "crate::wire::time")]
+    #[serde(serialize_with = "holdfast_events::wire::time")]
     #[schema(value_type = String, format = DateTime)]
     created_at: holdfast_core::Timestamp,
 }
@@ -143,7 +143,7 @@ pub async fn retry(
     let record = found.ok_or_else(Problem::not_found)?;
     let positions = positions(&app).await?;
     let shown = app.clone();
-    app.run(caller, &request, RetryEvent { event }, move |failed_publication| {
+    app.run(&caller, &request, RetryEvent { event }, move |failed_publication| {
         let failed_publications =
             failed_publication.iter().map(|failed_publication| (event, *failed_publication)).collect();
         Reply::json(StatusCode::OK, &view(&shown, record.clone(), &positions, &failed_publications))
@@ -210,7 +210,7 @@ fn view(
     let status = match failed_publication {
         Some(failed_publication) if failed_publication.failed => OutboxStatus::Failed,
         None if is_published => OutboxStatus::Sent,
-        Some(_) | None if app.in_flight().has(record.id) => OutboxStatus::Processing,
+        Some(_) | None if app.in_flight().contains(record.id) => OutboxStatus::Processing,
         Some(_) | None => OutboxStatus::Pending,
     };
     OutboxView {

@@ -38,7 +38,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     let seats = body.seats.into_iter();
     let seats = seats.map(|seat| SeatDraft { label: seat.label, section: seat.section, price: seat.price });
     let command = CreateEvent { draft, currency: body.currency, seats: seats.collect() };
-    app.run(caller, &request, command, |event| Reply::json(StatusCode::CREATED, &EventView::created(event))).await
+    app.run(&caller, &request, command, |event| Reply::json(StatusCode::CREATED, &EventView::created(event))).await
 }
 
 /// Lists all events.
@@ -97,7 +97,7 @@ pub async fn change(
     };
     let command = ChangeEvent { id, draft };
     let show = |event: &event::EventView| Reply::json(StatusCode::OK, &EventView::new(event));
-    let response = app.run(caller, &request, command, show).await?;
+    let response = app.run(&caller, &request, command, show).await?;
     settings_changed(&app, id).await;
     Ok(response)
 }

@@ -4,7 +4,9 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_api::params::{IdempotencyHeader, SeatHoldPath, UserHeader, UserQuery};
 use holdfast_api::ticket::{SeatHoldView, SeatReservationView};
-use holdfast_core::ticket::hold::{self, CancelSeatHold, ConfirmSeatHold};
+use holdfast_core::hold::{self, Origin};
+use holdfast_core::ticket::{CancelSeatHold, ConfirmSeatHold};
+use holdfast_core::{Context, WorkingSet};
 use http::StatusCode;
 
 use super::queue_gate::SpentEntry;
@@ -25,7 +27,10 @@ pub async fn get(
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (hold_id(&id)?, caller.actor(params.user()?)?);
-    let view = app.query(|rows, at| hold::find(rows, id, actor).map(|hold| SeatHoldView::new(&hold, at.now))).await?;
+    let find = |rows: &mut WorkingSet, at: &Context<'_>| {
+        hold::find(rows, id, &actor, Origin::Seats).map(|hold| SeatHoldView::new(&hold, at.now))
+    };
+    let view = app.query(find).await?;
     Ok(Reply::json(StatusCode::OK, &view).into_response())
 }
 
@@ -41,9 +46,9 @@ pub async fn confirm(
     Path(SeatHoldPath { hold_id: id }): Path<SeatHoldPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = ConfirmSeatHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    let command = ConfirmSeatHold::new(hold_id(&id)?, caller.actor(request.named_user()?)?);
     let spent_entry = SpentEntry::default();
-    let response = app.run(caller, &request, command, spent_entry.show()).await?;
+    let response = app.run(&caller, &request, command, spent_entry.show()).await?;
     spent_entry.give_back(&app).await;
     Ok(response)
 }
@@ -60,6 +65,6 @@ pub async fn cancel(
     Path(SeatHoldPath { hold_id: id }): Path<SeatHoldPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = CancelSeatHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
-    app.run(caller, &request, command, |()| Reply::no_content()).await
+    let command = CancelSeatHold::new(hold_id(&id)?, caller.actor(request.named_user()?)?);
+    app.run(&caller, &request, command, |()| Reply::no_content()).await
 }

@@ -1,10 +1,11 @@
 //! Handlers of events, their seats and their waiting rooms.
 
 pub mod events;
-pub mod follow;
 pub mod holds;
 pub mod queue;
 pub mod queue_gate;
+pub mod queue_stream;
+mod queue_view;
 pub mod reservations;
 pub mod seats;
 

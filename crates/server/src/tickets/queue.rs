@@ -18,11 +18,11 @@ use http::{HeaderValue, StatusCode, header};
 
 use super::event_id;
 use super::queue_gate::{gate_with_queue, settings_changed};
+use super::queue_view;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params};
-use crate::wire;
 
 /// Maximum number of retries to publish an admission: about a minute in all.
 const ANNOUNCE_RETRIES_MAX: u32 = 15;
@@ -42,12 +42,12 @@ pub async fn join(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
-    let joined = app.once(caller, &request, async {
+    let joined = app.once(&caller, &request, async {
         let queue_gate = gate_with_queue(&app, id).await?;
-        let joined = app.room().join(queue_gate.room, &queue_gate.settings, user).await?;
+        let joined = app.room().join(queue_gate.room, &queue_gate.settings, &user).await?;
         app.stream().activity().changed("queue.join");
         let status = if joined.new { StatusCode::CREATED } else { StatusCode::OK };
-        Ok(Reply::json(status, &wire::queue::place(&joined.view, queue_gate.event.remaining)))
+        Ok(Reply::json(status, &queue_view::place(&joined.view, queue_gate.event.remaining)))
     });
     joined.await.map(not_stored)
 }
@@ -64,7 +64,7 @@ pub async fn poll(
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(params.user()?)?);
-    let place = place(&app, id, user).await?;
+    let place = place(&app, id, &user).await?;
     Ok(not_stored(Reply::json(StatusCode::OK, &place).into_response()))
 }
 
@@ -80,11 +80,11 @@ pub async fn enter(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
-    let entered = app.once(caller, &request, async {
+    let entered = app.once(&caller, &request, async {
         let queue_gate = gate_with_queue(&app, id).await?;
-        let entered = app.room().enter(queue_gate.room, &queue_gate.settings, user).await??;
-        announce(&app, id, user, &entered.entry).await;
-        Ok(Reply::json(StatusCode::OK, &wire::queue::entry(&entered.entry)))
+        let entered = app.room().enter(queue_gate.room, &queue_gate.settings, &user).await??;
+        announce(&app, id, &user, &entered.entry).await;
+        Ok(Reply::json(StatusCode::OK, &queue_view::entry(&entered.entry)))
     });
     entered.await.map(not_stored)
 }
@@ -101,9 +101,9 @@ pub async fn leave(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
-    app.once(caller, &request, async {
+    app.once(&caller, &request, async {
         let queue_gate = gate_with_queue(&app, id).await?;
-        app.room().leave(queue_gate.room, &queue_gate.settings, user).await?;
+        app.room().leave(queue_gate.room, &queue_gate.settings, &user).await?;
         app.stream().activity().changed("queue.leave");
         Ok(Reply::no_content())
     })
@@ -151,14 +151,14 @@ pub async fn stats(
     caller.must_be_admin(app.auth())?;
     let queue_gate = gate_with_queue(&app, event_id(&id)?).await?;
     let stats = app.room().stats(queue_gate.room, &queue_gate.settings).await?;
-    Ok(not_stored(Reply::json(StatusCode::OK, &wire::queue::stats(&stats)).into_response()))
+    Ok(not_stored(Reply::json(StatusCode::OK, &queue_view::stats(&stats)).into_response()))
 }
 
 /// Polls the queue for a user, and returns the position.
-pub(super) async fn place(app: &App, id: EventId, user: UserId) -> Result<PlaceView, Problem> {
+pub(super) async fn place(app: &App, id: EventId, user: &UserId) -> Result<PlaceView, Problem> {
     let queue_gate = gate_with_queue(app, id).await?;
     let view = app.room().poll(queue_gate.room, &queue_gate.settings, user).await??;
-    Ok(wire::queue::place(&view, queue_gate.event.remaining))
+    Ok(queue_view::place(&view, queue_gate.event.remaining))
 }
 
 async fn set_paused(
@@ -173,17 +173,17 @@ async fn set_paused(
     gate_with_queue(app, event).await?;
     let command = SetPaused { event, paused };
     let response =
-        app.run(caller, request, command, |event| Reply::json(StatusCode::OK, &EventView::new(event))).await?;
+        app.run(&caller, request, command, |event| Reply::json(StatusCode::OK, &EventView::new(event))).await?;
     settings_changed(app, event).await;
     Ok(response)
 }
 
 /// Publishes an admission, once per entry, even if a server crashes and the call is repeated. The user has entered, so
 /// an unavailable store does not fail the request: the event follows later.
-async fn announce(app: &App, event: EventId, user: UserId, entry: &Entry) {
+async fn announce(app: &App, event: EventId, user: &UserId, entry: &Entry) {
     let Err(error) = try_announce(app, event, user, entry).await else { return };
     tracing::warn!(%event, %user, %error, "queue.admitted could not be published; it is retried");
-    let (publishing, entry) = (app.clone(), entry.clone());
+    let (publishing, user, entry) = (app.clone(), user.clone(), entry.clone());
     app.spawn(async move {
         let app = publishing;
         for attempt in 1..=ANNOUNCE_RETRIES_MAX {
@@ -191,7 +191,7 @@ async fn announce(app: &App, event: EventId, user: UserId, entry: &Entry) {
                 () = app.stopped() => return,
                 () = tokio::time::sleep(ANNOUNCE_RETRY_AFTER * attempt) => {}
             }
-            if try_announce(&app, event, user, &entry).await.is_ok() {
+            if try_announce(&app, event, &user, &entry).await.is_ok() {
                 return;
             }
         }
@@ -199,11 +199,11 @@ async fn announce(app: &App, event: EventId, user: UserId, entry: &Entry) {
     });
 }
 
-async fn try_announce(app: &App, event: EventId, user: UserId, entry: &Entry) -> Result<(), Refused> {
+async fn try_announce(app: &App, event: EventId, user: &UserId, entry: &Entry) -> Result<(), Refused> {
     let Entry { id, entered_at, expires_at, .. } = *entry;
     let key = uuid::Uuid::from_bytes(id).to_string();
     let receipt = IdempotencyRecordId { caller: "queue".into(), key };
-    let admission = QueueAdmission { event, user, entry: id, entered_at, expires_at };
+    let admission = QueueAdmission { event, user: user.clone(), entry: id, entered_at, expires_at };
     let once = Once { id: receipt, fingerprint: [0; 32], render: Box::new(|()| Some(Vec::new())) };
     app.engine().run(AnnounceAdmission(admission), Some(once)).await?;
     Ok(())

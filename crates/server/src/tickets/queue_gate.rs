@@ -125,8 +125,8 @@ pub(crate) async fn settings_changed(app: &App, id: EventId) {
 pub(crate) async fn check_inside(
     app: &App,
     id: EventId,
-    user: UserId,
-    caller: Caller,
+    user: &UserId,
+    caller: &Caller,
     request: &Mutation,
     token: Option<&str>,
 ) -> Result<Option<Response>, Problem> {
@@ -154,16 +154,16 @@ impl SpentEntry {
     pub(crate) fn show(&self) -> impl Fn(&SeatReservation) -> Reply + Send + 'static {
         let spent_entry = self.0.clone();
         move |reservation| {
-            spent_entry.set((reservation.event, reservation.user)).ok();
+            spent_entry.set((reservation.event, reservation.user.clone())).ok();
             Reply::json(StatusCode::CREATED, &SeatReservationView::new(reservation))
         }
     }
 
     /// Releases the entry. If that fails, it expires.
     pub(crate) async fn give_back(self, app: &App) {
-        let Some((id, user)) = self.0.get().copied() else { return };
+        let Some((id, user)) = self.0.get() else { return };
         let given_back = async {
-            let queue_gate = queue_gate(app, id).await?;
+            let queue_gate = queue_gate(app, *id).await?;
             if queue_gate.event.queue_enabled {
                 app.room().give_back(queue_gate.room, &queue_gate.settings, user).await?;
             }

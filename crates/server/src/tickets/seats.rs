@@ -47,12 +47,12 @@ pub async fn hold(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (event, body) = (event_id(&id)?, request.json::<SeatsBody>()?);
-    let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
-    if let Some(replayed) = check_inside(&app, event, user, caller, &request, body.token.as_deref()).await? {
+    let user = caller.acting_for(request.params.user_or(body.user_id.as_ref())?)?;
+    if let Some(replayed) = check_inside(&app, event, &user, &caller, &request, body.token.as_deref()).await? {
         return Ok(replayed);
     }
     let command = HoldSeats { random: app.ids().random(), event, user, seats: seat_numbers(body.seat_ids)? };
-    app.run(caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &SeatHoldView::placed(hold))).await
+    app.run(&caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &SeatHoldView::placed(hold))).await
 }
 
 /// Holds the best free seats: adjacent if possible, and preferably without leaving a single free seat.
@@ -70,13 +70,13 @@ pub async fn best(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (event, body) = (event_id(&id)?, request.json::<BestSeatsBody>()?);
-    let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
-    if let Some(replayed) = check_inside(&app, event, user, caller, &request, body.token.as_deref()).await? {
+    let user = caller.acting_for(request.params.user_or(body.user_id.as_ref())?)?;
+    if let Some(replayed) = check_inside(&app, event, &user, &caller, &request, body.token.as_deref()).await? {
         return Ok(replayed);
     }
     let random = app.ids().random();
     let command = HoldBest { random, event, user, count: body.count, section: body.section };
-    app.run(caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &SeatHoldView::placed(hold))).await
+    app.run(&caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &SeatHoldView::placed(hold))).await
 }
 
 /// Reserves seats in one step, all or none. Seats that the user holds may be among them. Releases the queue entry.
@@ -94,14 +94,14 @@ pub async fn reserve(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (event, body) = (event_id(&id)?, request.json::<SeatsBody>()?);
-    let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
-    let _spending = app.spending(event, user).await?;
-    if let Some(replayed) = check_inside(&app, event, user, caller, &request, body.token.as_deref()).await? {
+    let user = caller.acting_for(request.params.user_or(body.user_id.as_ref())?)?;
+    let _spending = app.spending(event, user.clone()).await?;
+    if let Some(replayed) = check_inside(&app, event, &user, &caller, &request, body.token.as_deref()).await? {
         return Ok(replayed);
     }
     let command = ReserveSeats { random: app.ids().random(), event, user, seats: seat_numbers(body.seat_ids)? };
     let spent_entry = SpentEntry::default();
-    let response = app.run(caller, &request, command, spent_entry.show()).await?;
+    let response = app.run(&caller, &request, command, spent_entry.show()).await?;
     spent_entry.give_back(&app).await;
     Ok(response)
 }

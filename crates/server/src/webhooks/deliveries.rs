@@ -58,7 +58,7 @@ pub async fn retry(
     let command = RetryDelivery { webhook: webhook_id(&id)?, id: delivery };
     let installation = app.installation().to_owned();
     let show = move |it: &Delivery| Reply::json(StatusCode::OK, &DeliveryView::new(it, &installation));
-    let response = app.run(caller, &request, command, show).await?;
+    let response = app.run(&caller, &request, command, show).await?;
     app.webhooks().delivery_worker.notify_one();
     Ok(response)
 }

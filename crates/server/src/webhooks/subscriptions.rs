@@ -8,15 +8,15 @@ use holdfast_api::webhook::{NewSecretBody, NewWebhookBody, WebhookView};
 use holdfast_core::webhook::subscription::{self, CreateWebhook, DeleteWebhook, EnableWebhook, RotateSecret};
 use holdfast_core::webhook::{EventTypes, Webhook, WebhookId};
 use holdfast_core::{Fault, Timestamp};
+use holdfast_events::webhooks::signature::{SECRET_BYTES_MAX, SECRET_BYTES_MIN, SigningSecret};
+use holdfast_events::webhooks::target::Target;
+use holdfast_events::wire::event::{DURABLE_TYPES, EPHEMERAL_TYPES};
 use http::StatusCode;
 
-use super::sign::{BYTES_MAX, BYTES_MIN, SigningSecret};
-use super::target::Target;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, page, parse_id};
-use crate::wire::event::{DURABLE_TYPES, EPHEMERAL_TYPES};
 
 /// Subscribes a URL to events. The secret is shown in this answer only. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks", tag = "webhooks", request_body = NewWebhookBody,
@@ -27,7 +27,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     caller.must_be_admin(app.auth())?;
     let body: NewWebhookBody = request.json()?;
     let target = Target::parse(&body.url).map_err(|fault| Problem::invalid("url", &fault))?;
-    let types = EventTypes::new(body.types, DURABLE_TYPES, EPHEMERAL_TYPES)?;
+    let types = EventTypes::new(body.types, &DURABLE_TYPES, &EPHEMERAL_TYPES)?;
     let secret = secret(&app, body.secret.as_deref())?;
     if target.is_known_to_be_refused(app.webhook_addresses()).await {
         return Err(Problem::invalid("url", &Fault::PrivateAddress));
@@ -35,7 +35,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     let outbox_last = app.store().outbox_last().await?;
     let command = CreateWebhook { url: body.url, types, secret: secret.clone(), outbox_last };
     let show = |webhook: &Webhook| Reply::json(StatusCode::CREATED, &WebhookView::new(webhook));
-    let (reply, created) = app.run_with_outcome(caller, &request, command, show).await?;
+    let (reply, created) = app.run_with_outcome(&caller, &request, command, show).await?;
     app.webhooks().fan_out.notify_one();
     app.webhooks().holds.notify_one();
     Ok(match created {
@@ -84,7 +84,7 @@ pub async fn delete(
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let command = DeleteWebhook { id: webhook_id(&id)? };
-    app.run(caller, &request, command, |()| Reply::no_content()).await
+    app.run(&caller, &request, command, |()| Reply::no_content()).await
 }
 
 /// Enables a webhook whose receiver answered 410. Events since then are not sent. Admins only.
@@ -100,7 +100,7 @@ pub async fn enable(
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let command = EnableWebhook { id: webhook_id(&id)? };
-    app.run(caller, &request, command, |webhook| Reply::json(StatusCode::OK, &WebhookView::new(webhook))).await
+    app.run(&caller, &request, command, |webhook| Reply::json(StatusCode::OK, &WebhookView::new(webhook))).await
 }
 
 /// Rotates the secret. The previous secret also signs for 24 hours, so that the receiver can switch without refusing
@@ -121,7 +121,7 @@ pub async fn rotate(
     let command = RotateSecret { id: webhook_id(&id)?, secret: secret.clone() };
     let show =
         |(webhook, now): &(Webhook, Timestamp)| Reply::json(StatusCode::OK, &WebhookView::rotated(webhook, *now));
-    let (reply, rotated) = app.run_with_outcome(caller, &request, command, show).await?;
+    let (reply, rotated) = app.run_with_outcome(&caller, &request, command, show).await?;
     Ok(match rotated {
         Some((webhook, now)) => {
             reply.with_json(&WebhookView::rotated(&webhook, now).with_secret(secret)).into_response()
@@ -136,7 +136,7 @@ fn secret(app: &App, chosen: Option<&str>) -> Result<String, Problem> {
         Some(text) => SigningSecret::parse(text),
         None => SigningSecret::new(&app.ids().secret()),
     };
-    let not_one = Fault::NotASecret { min: BYTES_MIN, max: BYTES_MAX };
+    let not_one = Fault::NotASecret { min: SECRET_BYTES_MIN, max: SECRET_BYTES_MAX };
     Ok(secret.ok_or_else(|| Problem::invalid("secret", &not_one))?.reveal())
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::calendar_support::every_day;
 use crate::fairness::{LINES, body_of, is_replayed, lines, results, send_batch};
-use crate::support::{Answer, TestApp, day, fresh_key, with_store};
+use crate::support::{RawResponse, TestApp, day, fresh_key, with_store};
 use crate::tee_times::{booking, get, send, slot, until};
 
 /// Faults that a test switches on.
@@ -185,7 +185,7 @@ async fn booking_is_answered_though_reads_fail(profile: Profile) {
             let asked = booking(7, slot, 1, &format!("own {number}")).to_string();
             let book = async || app.send("POST", "/bookings", headers, &asked).await;
             faults.fail_reads_after("slot.reserve");
-            let made: Answer = book().await;
+            let made: RawResponse = book().await;
             assert_eq!((made.status, &made.json["status"]), (202, &json!("PENDING")), "{headers:?}: {}", made.text);
             // The repetition under the same key is answered without a read, too.
             let again = book().await;

@@ -59,7 +59,7 @@ async fn without_auth_request_names_caller(profile: Profile) {
         let room_type = app.room_type(9).await;
         let body = |user: Option<u64>| {
             let mut wanted = new_hold(&room_type, day(1), day(2));
-            wanted.user_id = user;
+            wanted.user_id = user.map(Into::into);
             serde_json::to_string(&wanted).unwrap()
         };
         let post = async |path: &str, headers: &[(&str, &str)], body: &str| app.send("POST", path, headers, body).await;
@@ -227,19 +227,19 @@ async fn users_act_for_themselves_admins_for_all(profile: Profile) {
         assert_eq!(code(user.close_nights(room_type.id, day(8), day(9)).await), refused(403, "FORBIDDEN"));
 
         let own = user.place_hold(&new_hold(&room_type, day(1), day(2))).await.unwrap();
-        assert_eq!(own.user_id, 1);
+        assert_eq!(own.user_id, 1.into());
         let mut for_another = new_hold(&room_type, day(1), day(2));
-        for_another.user_id = Some(2);
+        for_another.user_id = Some(2.into());
         assert_eq!(code(user.place_hold(&for_another).await), refused(403, "FORBIDDEN"));
         let theirs = service.place_hold(&for_another).await.unwrap();
-        assert_eq!(theirs.user_id, 2);
+        assert_eq!(theirs.user_id, 2.into());
         assert_eq!(code(user.hold(theirs.hold_id).await), refused(403, "FORBIDDEN"));
         let reservation = admin.confirm_hold(own.hold_id).await.unwrap();
-        assert_eq!(reservation.user_id, 1);
+        assert_eq!(reservation.user_id, 1.into());
         admin.confirm_hold(theirs.hold_id).await.unwrap();
         assert_eq!(user.reservations(&[]).await.unwrap().items.len(), 1);
         assert_eq!(admin.reservations(&[]).await.unwrap().items.len(), 2);
-        assert_eq!(service.cancel_reservation(reservation.reservation_id).await.unwrap().user_id, 1);
+        assert_eq!(service.cancel_reservation(reservation.reservation_id).await.unwrap().user_id, 1.into());
     })
     .await;
 }

@@ -118,7 +118,7 @@ async fn large_generation_runs_in_background(profile: Profile) {
 async fn servers_generate_slots_of_day_once() {
     with_app(Profile::Cluster, async |app: &TestApp| {
         let room = app.room().await;
-        let others = [app.another().await, app.another().await];
+        let others = [app.start_another().await, app.start_another().await];
         for days in 1..=3 {
             app.pass(Span::from_hours(24));
             soon("midnight", async || generated_until(app, room).await == day(60 + days)).await;
@@ -244,7 +244,7 @@ async fn empty_month_partitions_are_dropped(profile: Profile) {
             // On the third of April, all of March is past.
             app.pass(Span::from_hours(33 * 24));
             soon("March is purged", async || app.admin().slots(room, TODAY, day(30)).await.unwrap().is_empty()).await;
-            app.clear_away().await;
+            app.purge().await;
             assert_eq!(months(&client).await, ["time_slots_2027_04", "time_slots_2027_05", "time_slots_2027_06"]);
             assert_eq!(app.times_on(room, day(33)).await.len(), 3);
             assert_eq!(app.guest(1).room_reservation(reservation).await.unwrap().total_price, 10_000);

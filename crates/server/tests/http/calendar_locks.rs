@@ -26,7 +26,7 @@ async fn lock_is_confirmed_and_cancel_frees_slots(profile: Profile) {
 
         let reservation = guest.confirm_lock(id).await.unwrap();
         assert_eq!((reservation.status, reservation.total_price), (RoomReservationStatus::Reserved, 20_000));
-        assert_eq!((reservation.room_id, reservation.user_id, reservation.slots.len()), (room, 7, 2));
+        assert_eq!((reservation.room_id, reservation.user_id.clone(), reservation.slots.len()), (room, 7.into(), 2));
         assert_eq!(app.statuses_on(room, day(1)).await, [Reserved, Reserved, Available]);
         let lock = guest.lock(id).await.unwrap();
         assert_eq!((lock.status, lock.reservation_id), (LockStatus::Confirmed, Some(reservation.reservation_id)));

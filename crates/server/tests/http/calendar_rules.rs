@@ -37,7 +37,7 @@ async fn calendar_calls_check_role_and_owner(profile: Profile) {
             assert!(send(&admin, method, &path, &body).await < 300, "{method} {path}");
         }
         let lock = user.lock_slots(room, day(1), &["09:00"]).await.unwrap();
-        assert_eq!(lock.user_id, 7);
+        assert_eq!(lock.user_id, 7.into());
         assert_eq!(code(other.lock(lock.lock_id).await), refused(403, "FORBIDDEN"));
         assert_eq!(code(other.confirm_lock(lock.lock_id).await), refused(403, "FORBIDDEN"));
         assert_eq!(code(other.release_lock(lock.lock_id).await), refused(403, "FORBIDDEN"));

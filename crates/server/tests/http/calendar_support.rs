@@ -4,7 +4,7 @@ use holdfast_client::{Lock, Slot, SlotStatus};
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, TestApp};
+use crate::support::{RawResponse, TestApp};
 
 /// Every day from nine to noon: three slots.
 pub(crate) fn mornings() -> Value {
@@ -19,7 +19,7 @@ pub(crate) fn every_day(from: &str, to: &str) -> Value {
 }
 
 impl TestApp {
-    pub(crate) async fn json(&self, method: &str, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn json(&self, method: &str, path: &str, body: &Value) -> RawResponse {
         self.send(method, path, &[], &body.to_string()).await
     }
 

@@ -11,29 +11,29 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::auth::{SECRET, caller};
-use crate::support::{Answer, TestApp, code, day, fresh_key, new_hold, refused, with_app, with_settings};
+use crate::support::{RawResponse, TestApp, code, day, fresh_key, new_hold, refused, with_app, with_settings};
 use crate::tickets::open_event;
 
 /// More than one command's share of a batch.
 pub(crate) const LINES: u64 = 700;
 
 pub(crate) fn lines(room_type: &RoomType, users: std::ops::Range<u64>) -> Vec<NewHold> {
-    users.map(|user| NewHold { user_id: Some(user), ..new_hold(room_type, day(1), day(2)) }).collect()
+    users.map(|user| NewHold { user_id: Some(user.into()), ..new_hold(room_type, day(1), day(2)) }).collect()
 }
 
 pub(crate) fn body_of(lines: &[NewHold]) -> String {
     json!({ "holds": lines }).to_string()
 }
 
-pub(crate) async fn send_batch(app: &TestApp, key: &str, body: &str) -> Answer {
+pub(crate) async fn send_batch(app: &TestApp, key: &str, body: &str) -> RawResponse {
     app.send("POST", "/v1/holds:batch", &[("idempotency-key", key), ("accept-language", "en")], body).await
 }
 
-pub(crate) fn results(answer: &Answer) -> &Vec<Value> {
+pub(crate) fn results(answer: &RawResponse) -> &Vec<Value> {
     answer.json["results"].as_array().unwrap_or_else(|| panic!("results are missing: {}", answer.text))
 }
 
-pub(crate) fn is_replayed(answer: &Answer) -> bool {
+pub(crate) fn is_replayed(answer: &RawResponse) -> bool {
     answer.header("idempotent-replayed") == Some("true")
 }
 
@@ -122,7 +122,7 @@ async fn batch_with_key_is_replayed_whole(profile: Profile) {
         let body = body_of(&[lines(&gone, 1..600), lines(&room_type, 600..LINES + 1)].concat());
         let (first, second) = (send_batch(app, "once", &body).await, send_batch(app, "once", &body).await);
         assert_eq!((first.status, is_replayed(&first)), (200, false));
-        let placed = |answer: &Answer| results(answer).iter().filter(|line| line["status"] == "HELD").count();
+        let placed = |answer: &RawResponse| results(answer).iter().filter(|line| line["status"] == "HELD").count();
         assert_eq!((results(&first).len(), placed(&first)), (LINES as usize, 100));
         assert_eq!((second.status, is_replayed(&second), &second.text), (200, true, &first.text));
         let night = &app.admin().availability(room_type.id, day(1), day(2)).await.unwrap().nights[0];
@@ -131,7 +131,8 @@ async fn batch_with_key_is_replayed_whole(profile: Profile) {
         let other = send_batch(app, "once", &body_of(&lines(&room_type, 1..3))).await;
         assert_eq!(other.refusal(), (422, "IDEMPOTENCY_KEY_REUSED"));
         let single =
-            serde_json::to_string(&NewHold { user_id: Some(5), ..new_hold(&room_type, day(1), day(2)) }).unwrap();
+            serde_json::to_string(&NewHold { user_id: Some(5.into()), ..new_hold(&room_type, day(1), day(2)) })
+                .unwrap();
         let elsewhere = app.send("POST", "/v1/holds", &[("idempotency-key", "once")], &single).await;
         assert_eq!(elsewhere.status, 409, "keys of a named user are the user's own");
     })

@@ -16,9 +16,9 @@ use tokio::net::TcpStream;
 use crate::support::{TestApp, day, new_hold, over_nats_with, with_app, with_place, with_settings};
 
 /// Time for a server to notice a change: it probes once per second, and waits 2 s for an answer.
-const NOTICED_WITHIN: Duration = Duration::from_secs(30);
+const DETECTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum latency of a health check, under any load.
-const ANSWERED_WITHIN: Duration = Duration::from_millis(100);
+const LATENCY_MAX: Duration = Duration::from_millis(100);
 
 pub(crate) async fn until_ready_is(app: &TestApp, status: u16) -> Value {
     let began = Instant::now();
@@ -27,7 +27,7 @@ pub(crate) async fn until_ready_is(app: &TestApp, status: u16) -> Value {
         if answer.status == status {
             return answer.json;
         }
-        assert!(began.elapsed() < NOTICED_WITHIN, "{} {}", answer.status, answer.json);
+        assert!(began.elapsed() < DETECTION_TIMEOUT, "{} {}", answer.status, answer.json);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -41,7 +41,7 @@ async fn assert_answers_at_once(app: &TestApp, path: &str) {
         took.push(began.elapsed());
     }
     took.sort();
-    assert!(took[took.len() / 2] < ANSWERED_WITHIN, "{path} took {took:?}");
+    assert!(took[took.len() / 2] < LATENCY_MAX, "{path} took {took:?}");
 }
 
 async fn write_fails(app: &TestApp) -> bool {
@@ -112,7 +112,7 @@ async fn wrong_cluster_node_is_not_ready() {
         // Refused until the two have met.
         let give = format!("CLUSTER SETSLOT {slot} NODE {id}");
         while tokio::task::block_in_place(|| redis.command(&give)).unwrap().starts_with('-') {
-            assert!(began.elapsed() < NOTICED_WITHIN, "the nodes meet");
+            assert!(began.elapsed() < DETECTION_TIMEOUT, "the nodes meet");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         let body = until_ready_is(app, 503).await;
@@ -203,7 +203,7 @@ async fn absent_nats_degrades_a_whole_server_only() {
                 if answer.json["bus"].is_string() {
                     break answer;
                 }
-                assert!(began.elapsed() < NOTICED_WITHIN, "{}", answer.json);
+                assert!(began.elapsed() < DETECTION_TIMEOUT, "{}", answer.json);
             };
             assert_eq!((answer.status, &answer.json["status"]), (status, &json!(expected)), "{roles}");
             let fault = answer.json["bus"].as_str().unwrap();
@@ -257,7 +257,7 @@ async fn health_answers_while_connections_are_taken() {
         drop(taken);
         let began = Instant::now();
         while app.send("GET", "/v1/room-types", &[], "").await.status != 200 {
-            assert!(began.elapsed() < NOTICED_WITHIN, "connections are free again");
+            assert!(began.elapsed() < DETECTION_TIMEOUT, "connections are free again");
         }
     })
     .await;

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use futures_util::future::join_all;
 use holdfast_core::audit::Audit;
+use holdfast_engine::IdMaker;
 use holdfast_engine::{Clock as _, ManualClock, Store};
 use holdfast_server::app::REPLAYED;
-use holdfast_server::ids::IdMaker;
 use holdfast_server::{App, Config, Parts, edge, router};
 use holdfast_testkit::{Place, Profile};
 use http::Request;
@@ -73,13 +73,13 @@ impl Call {
 }
 
 #[derive(Debug, PartialEq)]
-struct Answer {
+struct ApiResponse {
     status: u16,
     body: Value,
     is_replayed: bool,
 }
 
-impl Answer {
+impl ApiResponse {
     fn is_success(&self) -> bool {
         self.status < 300
     }
@@ -132,7 +132,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    async fn ask(&self, server: usize, call: &Call, key: Option<&str>) -> Answer {
+    async fn call(&self, server: usize, call: &Call, key: Option<&str>) -> ApiResponse {
         let mut request = Request::builder().method(call.method).uri(&call.path);
         if let Some(user) = call.user {
             request = request.header("x-user-id", user);
@@ -145,7 +145,7 @@ impl Cluster {
         let Server { app, router, .. } = &self.servers[server];
         let (app, router) = (app.clone(), router.clone());
         let answering = tokio::spawn(async move {
-            let (head, body) = edge::respond(&app, router, request).await.into_parts();
+            let (head, body) = edge::handle_internal(&app, router, request).await.into_parts();
             (head, body.collect().await.unwrap().to_bytes())
         });
         let (head, body) = answering.await.unwrap();
@@ -153,14 +153,14 @@ impl Cluster {
         if body["data"].is_object() {
             body = body["data"].take();
         }
-        Answer { status: head.status.as_u16(), body, is_replayed: head.headers.contains_key(REPLAYED) }
+        ApiResponse { status: head.status.as_u16(), body, is_replayed: head.headers.contains_key(REPLAYED) }
     }
 
     /// Prepares a race: the call must succeed.
-    async fn set_up(&self, call: Call) -> Answer {
+    async fn set_up(&self, call: Call) -> ApiResponse {
         let began = Instant::now();
         loop {
-            let answer = self.ask(0, &call, None).await;
+            let answer = self.call(0, &call, None).await;
             if answer.is_success() {
                 return answer;
             }
@@ -170,11 +170,11 @@ impl Cluster {
         }
     }
 
-    async fn until(&self, path: String, holds: impl Fn(&Answer) -> bool) {
+    async fn until(&self, path: String, holds: impl Fn(&ApiResponse) -> bool) {
         let began = Instant::now();
         let call = Call::get(path);
         loop {
-            let answer = self.ask(0, &call, None).await;
+            let answer = self.call(0, &call, None).await;
             if holds(&answer) {
                 return;
             }
@@ -536,7 +536,7 @@ async fn race(cluster: &Cluster, vertical: Vertical, shared: &mut Shared, round:
     // The servers take turns at being first.
     let racing = (0..SERVERS).map(|place| {
         let server = (place + round) % SERVERS;
-        cluster.ask(server, &calls[chosen[place]], keys[place].as_deref())
+        cluster.call(server, &calls[chosen[place]], keys[place].as_deref())
     });
     let answers = join_all(racing).await;
 

@@ -24,7 +24,7 @@ profiles!(amount_is_added_to_balance);
 async fn amount_is_added_to_balance(profile: Profile) {
     with_app(profile, async |app| {
         let user = buyer(app, 0).await;
-        assert_eq!(app.admin().add_balance(user.id, 30_000).await.unwrap().balance, 30_000);
+        assert_eq!(app.admin().add_balance(&user.id, 30_000).await.unwrap().balance, 30_000);
         let path = format!("/api/users/{}/balance", user.id);
         let more = send(app, "POST", &path, &json!({"amount": 12_000})).await;
         assert_eq!((more.status, &more.json["data"]["balance"]), (200, &json!(42_000)));
@@ -39,7 +39,7 @@ async fn balance_is_limited(profile: Profile) {
     with_app(profile, async |app| {
         const MOST: i64 = 1_000_000_000_000_000;
         let user = buyer(app, MOST).await;
-        let refusal = problem(app.admin().add_balance(user.id, 1).await);
+        let refusal = problem(app.admin().add_balance(&user.id, 1).await);
         assert_eq!((refusal.code.as_str(), &refusal.extra["field"]), ("INVALID_INPUT", &json!("amount")));
         assert_eq!(user.balance().await, MOST);
     })
@@ -52,9 +52,9 @@ async fn deposit_under_key_is_applied_once(profile: Profile) {
         let user = buyer(app, 0).await;
         let admin = app.admin().with_idempotency_key("charge-1");
         for _ in 0..3 {
-            assert_eq!(admin.add_balance(user.id, 500).await.unwrap().balance, 500);
+            assert_eq!(admin.add_balance(&user.id, 500).await.unwrap().balance, 500);
         }
-        assert_eq!(code(admin.add_balance(user.id, 501).await), refused(422, "IDEMPOTENCY_KEY_REUSED"));
+        assert_eq!(code(admin.add_balance(&user.id, 501).await), refused(422, "IDEMPOTENCY_KEY_REUSED"));
         assert_eq!(user.balance().await, 500);
     })
     .await;

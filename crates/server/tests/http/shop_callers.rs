@@ -79,22 +79,22 @@ async fn users_buy_for_themselves_only(profile: Profile) {
         let coupon = NewCoupon::percent("C", 10, 5);
 
         assert_eq!(code(user.create_account("나").await), refused(403, "FORBIDDEN"));
-        assert_eq!(code(user.add_balance(user_id, 1).await), refused(403, "FORBIDDEN"));
+        assert_eq!(code(user.add_balance(&user_id, 1).await), refused(403, "FORBIDDEN"));
         assert_eq!(code(user.create_product(&product).await), refused(403, "FORBIDDEN"));
         let change = ProductOptionChange::default();
         assert_eq!(code(user.change_product_option(option, &change).await), refused(403, "FORBIDDEN"));
         assert_eq!(code(user.create_coupon(&coupon).await), refused(403, "FORBIDDEN"));
-        admin.add_balance(user_id, 10_000).await.unwrap();
+        admin.add_balance(&user_id, 10_000).await.unwrap();
         service.create_coupon(&coupon).await.unwrap();
         service.change_product_option(option, &change).await.unwrap();
 
         assert_eq!(user.products(&[]).await.unwrap().items.len(), 1, "any user may read products");
-        assert_eq!(user.account(user_id).await.unwrap().balance, 10_000);
-        assert_eq!(code(other.account(user_id).await), refused(403, "FORBIDDEN"));
+        assert_eq!(user.account(&user_id).await.unwrap().balance, 10_000);
+        assert_eq!(code(other.account(&user_id).await), refused(403, "FORBIDDEN"));
         user.take_coupon("C").await.unwrap();
         user.put_cart_item(option, 1).await.unwrap();
         user.reserve_order().await.unwrap();
-        let for_user = Payment { user_id: Some(user_id), ..Payment::default() };
+        let for_user = Payment { user_id: Some(user_id.clone()), ..Payment::default() };
         assert_eq!(code(other.pay_order(&for_user).await), refused(403, "FORBIDDEN"));
         let order = service.pay_order(&for_user).await.expect("a service may act for any user").order_id;
         assert_eq!(code(other.order(order).await), refused(403, "FORBIDDEN"));

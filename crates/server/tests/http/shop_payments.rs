@@ -1,7 +1,7 @@
 //! Payment of a reservation: everything in one commit, or nothing.
 
 use futures_util::future::join_all;
-use holdfast_client::{NewCoupon, OrderStatus, Payment};
+use holdfast_client::{NewCoupon, OrderStatus, Payment, UserId};
 use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
@@ -102,12 +102,12 @@ async fn payment_needs_live_reservation(profile: Profile) {
     with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
-        let pay = async |user: u64| send(app, "POST", "/api/order", &json!({"userId": user})).await;
-        assert_eq!(pay(99).await.refusal(), (404, "USER_NOT_FOUND"));
-        assert_eq!(pay(user.id).await.refusal(), (404, "RESERVATION_NOT_FOUND"));
+        let pay = async |user: &UserId| send(app, "POST", "/api/order", &json!({"userId": user})).await;
+        assert_eq!(pay(&99.into()).await.refusal(), (404, "USER_NOT_FOUND"));
+        assert_eq!(pay(&user.id).await.refusal(), (404, "RESERVATION_NOT_FOUND"));
         user.reserve(option, 1).await;
-        assert_eq!(pay(user.id).await.status, 201);
-        let again = pay(user.id).await;
+        assert_eq!(pay(&user.id).await.status, 201);
+        let again = pay(&user.id).await;
         assert_eq!(again.refusal(), (404, "RESERVATION_NOT_FOUND"), "paying twice");
         assert_eq!((user.balance().await, user.orders(&[]).await.unwrap().items.len()), (9_000, 1));
     })
@@ -124,7 +124,7 @@ async fn low_balance_rejects_payment(profile: Profile) {
         assert_eq!((refusal.status, refusal.code.as_str()), (409, "INSUFFICIENT_BALANCE"));
         assert_eq!((&refusal.extra["balance"], &refusal.extra["needed"]), (&json!(2_999), &json!(3_000)));
         nothing_happened(app, &user, 2_999, option, (10, 3, 7)).await;
-        app.admin().add_balance(user.id, 1).await.unwrap();
+        app.admin().add_balance(&user.id, 1).await.unwrap();
         let order = user.pay_order(&Payment::default()).await.unwrap();
         assert_eq!((order.balance_after, user.balance().await), (Some(0), 0));
     })

@@ -1,6 +1,6 @@
 //! Reservation of a cart, as in seed 001.
 
-use holdfast_client::{NewProduct, NewProductOption, Payment};
+use holdfast_client::{NewProduct, NewProductOption, Payment, UserId};
 use holdfast_core::time::Span;
 use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::support::{TestApp, code, problem, refused, with_app, with_settings};
 
 const LIFE: Span = Span::from_secs(30 * 60);
 
-async fn reserve(app: &TestApp, user: u64) -> crate::support::Answer {
+async fn reserve(app: &TestApp, user: u64) -> crate::support::RawResponse {
     send(app, "POST", "/api/order/reserve", &json!({"userId": user})).await
 }
 
@@ -26,7 +26,7 @@ async fn reserve_response_equals_contract(profile: Profile) {
         // Lines are processed in ascending option id, regardless of their order in the cart.
         user.put_cart_item(second, 1).await.unwrap();
         user.put_cart_item(first, 2).await.unwrap();
-        let answer = reserve(app, user.id).await;
+        let answer = reserve(app, &user.id).await;
         let line = |number: u64, option: u64, name: &str, code: &str, quantity: u32, left: u32| {
             json!({"reservationId": number, "productOptionId": option, "productName": name, "optionCode": code,
                 "quantity": quantity, "status": "RESERVED", "availableStock": left,
@@ -44,29 +44,29 @@ async fn reserve_response_equals_contract(profile: Profile) {
 profiles!(reserve_rejections_equal_contract);
 async fn reserve_rejections_equal_contract(profile: Profile) {
     with_app(profile, async |app| {
-        let check = async |user: u64, status: u16, code: &str, sentence: &str| -> Value {
+        let check = async |user: &UserId, status: u16, code: &str, sentence: &str| -> Value {
             let answer = reserve(app, user).await;
             assert_eq!((answer.refusal(), answer.json["detail"].as_str()), ((status, code), Some(sentence)));
             answer.json
         };
-        check(99, 404, "USER_NOT_FOUND", "사용자를 찾을 수 없습니다.").await;
+        check(&99.into(), 404, "USER_NOT_FOUND", "사용자를 찾을 수 없습니다.").await;
         let user = buyer(app, 0).await;
         let (active, other) = (option(app, 1, 1).await, option(app, 1, 1).await);
         user.reserve(active, 1).await;
         user.put_cart_item(active, 0).await.unwrap();
-        check(user.id, 400, "CART_EMPTY", "장바구니가 비어 있습니다.").await;
+        check(&user.id, 400, "CART_EMPTY", "장바구니가 비어 있습니다.").await;
         // Several errors at once: inactive, reserved already, too many. They are reported in a fixed order.
         user.put_cart_item(active, 5).await.unwrap();
         user.put_cart_item(other, 5).await.unwrap();
         set_active(app, other, false).await;
         let sentence = "비활성화된 상품 옵션이 포함되어 있습니다.";
-        let inactive = check(user.id, 400, "PRODUCT_OPTION_INACTIVE", sentence).await;
+        let inactive = check(&user.id, 400, "PRODUCT_OPTION_INACTIVE", sentence).await;
         assert_eq!(inactive["productOptionId"], json!(other));
         set_active(app, other, true).await;
-        check(user.id, 409, "DUPLICATE_RESERVATION", "이미 진행 중인 주문 예약이 있습니다.").await;
+        check(&user.id, 409, "DUPLICATE_RESERVATION", "이미 진행 중인 주문 예약이 있습니다.").await;
         user.release_order().await.unwrap();
         let sentence = format!("가용 재고가 부족합니다. (상품 옵션 ID: {active})");
-        let short = check(user.id, 409, "INSUFFICIENT_AVAILABLE_STOCK", &sentence).await;
+        let short = check(&user.id, 409, "INSUFFICIENT_AVAILABLE_STOCK", &sentence).await;
         assert_eq!((&short["productOptionId"], &short["available"]), (&json!(active), &json!(1)));
         let answer = send(app, "POST", "/api/order/reserve", &json!({"userId": 0})).await;
         assert_eq!((answer.refusal(), &answer.json["field"]), ((400, "INVALID_INPUT"), &json!("userId")));
@@ -233,9 +233,9 @@ async fn reservation_ttl_is_a_setting(profile: Profile) {
     .await;
 }
 
-profiles!(paid_pieces_are_counted_once);
-/// Fault of the seed: it counts paid pieces twice, because the stock has been reduced already.
-async fn paid_pieces_are_counted_once(profile: Profile) {
+profiles!(paid_units_are_counted_once);
+/// Units must not be subtracted twice: paying has reduced the stock already.
+async fn paid_units_are_counted_once(profile: Profile) {
     with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let (first, second) = (buyer(app, 100_000).await, buyer(app, 100_000).await);
@@ -248,7 +248,7 @@ async fn paid_pieces_are_counted_once(profile: Profile) {
 }
 
 profiles!(expired_reservation_blocks_no_buyer);
-/// Fault of the seed: an expired reservation counts until a cleaning job runs.
+/// An expired reservation must not count until a job deletes it.
 async fn expired_reservation_blocks_no_buyer(profile: Profile) {
     with_app(profile, async |app| {
         let option = option(app, 1_000, 3).await;
@@ -262,7 +262,7 @@ async fn expired_reservation_blocks_no_buyer(profile: Profile) {
 }
 
 profiles!(paid_customer_can_reserve_at_once);
-/// Fault of the seed: a paid reservation counts as live until its thirty minutes are over.
+/// A paid reservation must not count as live until its TTL of thirty minutes is over.
 async fn paid_customer_can_reserve_at_once(profile: Profile) {
     with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
@@ -276,7 +276,7 @@ async fn paid_customer_can_reserve_at_once(profile: Profile) {
 }
 
 profiles!(reservation_outlives_ten_minutes);
-/// Fault of the seed: its example lives for ten minutes, its text says thirty.
+/// The TTL is thirty minutes, not the ten of a hold.
 async fn reservation_outlives_ten_minutes(profile: Profile) {
     with_app(profile, async |app| {
         let option = option(app, 1_000, 1).await;

@@ -2,14 +2,16 @@
 
 use std::ops::Deref;
 
-use holdfast_client::{Client, NewProduct, NewProductOption, Order, Payment, ProductOption, ProductOptionChange};
+use holdfast_client::{
+    Client, NewProduct, NewProductOption, Order, Payment, ProductOption, ProductOptionChange, UserId,
+};
 use serde_json::Value;
 
-use crate::support::{Answer, TestApp};
+use crate::support::{RawResponse, TestApp};
 
 /// Client of a user with an account.
 pub(crate) struct Buyer {
-    pub(crate) id: u64,
+    pub(crate) id: UserId,
     client: Client,
 }
 
@@ -29,9 +31,9 @@ pub(crate) async fn buyer(app: &TestApp, balance: i64) -> Buyer {
 pub(crate) async fn buyer_of(admin: &Client, balance: i64) -> Buyer {
     let id = admin.create_account("손님 하나").await.unwrap().id;
     if balance > 0 {
-        admin.add_balance(id, balance).await.unwrap();
+        admin.add_balance(&id, balance).await.unwrap();
     }
-    Buyer { id, client: admin.as_user(id) }
+    Buyer { client: admin.as_user(&id), id }
 }
 
 /// Creates a product with one option and this stock. Returns the option's id.
@@ -71,7 +73,7 @@ impl Buyer {
     }
 
     pub(crate) async fn balance(&self) -> i64 {
-        self.account(self.id).await.unwrap().balance
+        self.account(&self.id).await.unwrap().balance
     }
 
     /// Returns the contents of the cart: options and quantities.
@@ -81,7 +83,7 @@ impl Buyer {
 }
 
 /// Sends JSON unchanged.
-pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> Answer {
+pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> RawResponse {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     app.send(method, path, &[("content-type", "application/json")], &body).await
 }

@@ -14,7 +14,7 @@ async fn hold_lasts_ten_minutes_at_fixed_price(profile: Profile) {
         let room_type = app.room_type(1).await;
         let wanted = new_hold(&room_type, day(1), day(4));
         let hold = app.guest(42).place_hold(&wanted).await.unwrap();
-        assert_eq!((hold.status, hold.user_id, hold.room_type_id), (HoldStatus::Held, 42, room_type.id));
+        assert_eq!((hold.status, hold.user_id.clone(), hold.room_type_id), (HoldStatus::Held, 42.into(), room_type.id));
         assert_eq!(
             (hold.check_in, hold.check_out, hold.price, hold.currency.as_str()),
             (day(1), day(4), 300_000, "KRW")
@@ -182,7 +182,10 @@ async fn confirm_twice_returns_reservation(profile: Profile) {
         let room_type = app.room_type(1).await;
         let hold = placed(app, 7, &room_type, day(1), day(3)).await;
         let reservation = app.guest(7).confirm_hold(hold.hold_id).await.unwrap();
-        assert_eq!((reservation.hold_id, reservation.user_id, reservation.price), (hold.hold_id, 7, 200_000));
+        assert_eq!(
+            (reservation.hold_id, reservation.user_id.clone(), reservation.price),
+            (hold.hold_id, 7.into(), 200_000)
+        );
         assert_eq!(
             (reservation.status, reservation.check_in, reservation.check_out),
             (ReservationStatus::Confirmed, day(1), day(3))
@@ -312,19 +315,22 @@ profiles!(batch_lines_fail_independently_in_order);
 async fn batch_lines_fail_independently_in_order(profile: Profile) {
     with_app(profile, async |app| {
         let room_type = app.room_type(2).await;
-        let line = |user, days| NewHold { user_id: Some(user), ..new_hold(&room_type, day(days), day(days + 1)) };
+        let line =
+            |user: u64, days| NewHold { user_id: Some(user.into()), ..new_hold(&room_type, day(days), day(days + 1)) };
         let lines =
             [line(1, 1), line(2, 1), line(3, 1), NewHold { client_hold_key: "?".into(), ..line(4, 2) }, line(5, 2)];
         let results = app.admin().place_holds(&lines).await.unwrap();
         let shown: Vec<_> = results
             .iter()
             .map(|result| match result {
-                BatchLine::Hold(hold) => (hold.user_id, "HELD".to_owned()),
-                BatchLine::Problem(problem) => (0, problem.code.clone()),
+                BatchLine::Hold(hold) => (hold.user_id.clone(), "HELD".to_owned()),
+                BatchLine::Problem(problem) => (0.into(), problem.code.clone()),
             })
             .collect();
-        let shown: Vec<_> = shown.iter().map(|(user, code)| (*user, code.as_str())).collect();
-        assert_eq!(shown, [(1, "HELD"), (2, "HELD"), (0, "ROOM_NOT_AVAILABLE"), (0, "INVALID_INPUT"), (5, "HELD")]);
+        let shown: Vec<_> = shown.iter().map(|(user, code)| (user.to_string(), code.as_str())).collect();
+        let expected =
+            [("1", "HELD"), ("2", "HELD"), ("0", "ROOM_NOT_AVAILABLE"), ("0", "INVALID_INPUT"), ("5", "HELD")];
+        assert_eq!(shown, expected.map(|(user, code)| (user.to_owned(), code)));
         let BatchLine::Hold(first) = &results[0] else { panic!("a hold") };
         app.guest(1).confirm_hold(first.hold_id).await.unwrap();
 
@@ -344,7 +350,7 @@ async fn batch_has_at_most_8192_lines(profile: Profile) {
     with_app(profile, async |app| {
         let room_type = app.room_type(10_000).await;
         let lines: Vec<_> = (0..8_193_u64)
-            .map(|number| NewHold { user_id: Some(1 + number), ..new_hold(&room_type, day(1), day(2)) })
+            .map(|number| NewHold { user_id: Some((1 + number).into()), ..new_hold(&room_type, day(1), day(2)) })
             .collect();
         assert_eq!(code(app.admin().place_holds(&lines).await), refused(400, "INVALID_INPUT"));
         let results = app.admin().place_holds(&lines[1..]).await.unwrap();
@@ -359,8 +365,8 @@ profiles!(batch_lines_see_earlier_lines);
 async fn batch_lines_see_earlier_lines(profile: Profile) {
     with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
-        let wanted = NewHold { user_id: Some(1), ..new_hold(&room_type, day(1), day(2)) };
-        let other = NewHold { user_id: Some(2), ..wanted.clone() };
+        let wanted = NewHold { user_id: Some(1.into()), ..new_hold(&room_type, day(1), day(2)) };
+        let other = NewHold { user_id: Some(2.into()), ..wanted.clone() };
         let results = app.admin().place_holds(&[wanted.clone(), other, wanted]).await.unwrap();
         let [BatchLine::Hold(first), BatchLine::Problem(conflict), BatchLine::Hold(second)] = &results[..] else {
             panic!("{results:?}");

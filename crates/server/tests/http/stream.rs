@@ -236,8 +236,8 @@ async fn events_older_than_the_keep_are_a_gap(profile: Profile) {
     .await;
 }
 
-profiles!(a_new_store_has_no_gap);
-async fn a_new_store_has_no_gap(profile: Profile) {
+profiles!(replay_of_new_store_has_no_gap);
+async fn replay_of_new_store_has_no_gap(profile: Profile) {
     with_app(profile, async |app| {
         reserve(app, 1).await;
         let mut listening = Listening::open(&app.admin(), "", Some("0")).await;
@@ -250,7 +250,7 @@ profiles!(concurrent_replays_get_each_event_once);
 /// Twelve clients replay three pages of events at once, some from the beginning and some from the middle of a page.
 async fn concurrent_replays_get_each_event_once(profile: Profile) {
     with_app(profile, async |app| {
-        app.commit_untold_many("stay.reservation.confirmed", 1_234).await;
+        app.commit_unpublished_many("stay.reservation.confirmed", 1_234).await;
         reserve(app, 1).await;
         let last = app.outbox_last().await;
         let replays = (0..12_u64).map(async |client| {
@@ -285,7 +285,7 @@ profiles!(unpublished_commit_is_streamed_in_order);
 async fn unpublished_commit_is_streamed_in_order(profile: Profile) {
     with_app(profile, async |app| {
         let mut listening = Listening::open(&app.admin(), "?types=stay.reservation.", None).await;
-        app.commit_untold("stay.reservation.confirmed").await;
+        app.commit_unpublished("stay.reservation.confirmed").await;
         one_of_everything(app, 7).await;
         let published = ["stay.reservation.confirmed", "stay.reservation.confirmed", "stay.reservation.cancelled"];
         assert_eq!(listening.next_types(3).await, published);

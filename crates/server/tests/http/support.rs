@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use holdfast_bus::{Connection, Options};
 use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, RoomType};
 use holdfast_core::audit::Audit;
 use holdfast_core::time::Span;
 use holdfast_core::{Timestamp, WorkingSet};
+use holdfast_engine::IdMaker;
 use holdfast_engine::panics;
 use holdfast_engine::store::{Keep, Tier};
 use holdfast_engine::{Clock as _, ManualClock, OutboxEntry, Store};
+use holdfast_events::nats::{Connection, Options};
 use holdfast_server::config::{Secret, ServerConfig};
-use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::{Role, Roles};
 use holdfast_server::router::router_with_pages;
 use holdfast_server::{App, Config, Parts, serve};
@@ -133,11 +133,11 @@ pub(crate) async fn over_nats_with(
     config.nats.bytes_max = 1 << 20;
     let is_complete = Role::ALL.iter().all(|role| roles.iter().any(|roles| roles.has(*role)));
     let clock = clock();
-    let (mut beside, mut places) = (Vec::new(), Vec::new());
+    let (mut others, mut places) = (Vec::new(), Vec::new());
     for roles in &roles[1..] {
         let place = Place::new(profile);
         config.server.roles = roles.to_string();
-        beside.push(start(&config, &place, &clock).await);
+        others.push(start(&config, &place, &clock).await);
         places.push(place);
     }
     config.server.roles = roles[0].to_string();
@@ -148,7 +148,7 @@ pub(crate) async fn over_nats_with(
         test(app).await;
     };
     run(profile, &config, Place::new(profile), clock.clone(), &test).await;
-    for (app, engine, store) in beside {
+    for (app, engine, store) in others {
         app.stop();
         drop(app);
         until_ended(engine).await;
@@ -156,7 +156,7 @@ pub(crate) async fn over_nats_with(
     }
 }
 
-/// Runs a test against one server on a place of the test's own.
+/// Runs a test against one server on storage of the test's own.
 pub(crate) async fn with_place(place: Place, change: &impl Fn(&mut Config), test: &impl AsyncFn(&TestApp)) {
     let profile = match &place {
         Place::Embedded(_) => Profile::Embedded,
@@ -183,7 +183,7 @@ async fn run(
     run_on(profile, config, place, clock, |store| store, test).await
 }
 
-/// Runs a test against one server, on its store as `wrap` makes it.
+/// Runs a test against one server, on the store that `wrap` returns for its own.
 pub(crate) async fn with_store(
     profile: Profile,
     wrap: impl Fn(Arc<dyn Store>) -> Arc<dyn Store>,
@@ -263,7 +263,7 @@ pub(crate) fn take_panics() -> Vec<String> {
 }
 
 impl TestApp {
-    /// Server for calls without a connection.
+    /// Handle of the server, for calls without HTTP.
     pub(crate) fn app(&self) -> App {
         self.app.clone().expect("the server runs")
     }
@@ -273,11 +273,11 @@ impl TestApp {
         Client::new(&self.url)
     }
 
-    pub(crate) fn guest(&self, user: u64) -> Client {
+    pub(crate) fn guest(&self, user: impl Into<UserId>) -> Client {
         self.admin().as_user(user)
     }
 
-    /// Waits until all services answer; after their start this takes a moment.
+    /// Waits until all services respond.
     async fn until_services_answer(&self) {
         let answer = async {
             for path in ["/bookings", "/v1/courses", "/v1/notifications"] {
@@ -305,7 +305,7 @@ impl TestApp {
     }
 
     /// Purges old rows, as the server does periodically.
-    pub(crate) async fn clear_away(&self) {
+    pub(crate) async fn purge(&self) {
         while self.store.as_ref().unwrap().purge(Keep::default()).await.unwrap() {}
     }
 
@@ -314,17 +314,24 @@ impl TestApp {
         self.store.as_ref().unwrap().outbox_last().await.unwrap()
     }
 
-    /// Commits an event unknown to the server, as after a commit of unknown outcome that succeeded.
-    pub(crate) async fn commit_untold(&self, event_type: &'static str) {
-        self.commit_untold_many(event_type, 1).await;
+    /// Commits an event that the server does not publish, as after a commit whose outcome was unknown.
+    pub(crate) async fn commit_unpublished(&self, event_type: &'static str) {
+        self.commit_unpublished_many(event_type, 1).await;
     }
 
-    /// The same, with many events of user 7 in one commit.
-    pub(crate) async fn commit_untold_many(&self, event_type: &'static str, count: usize) {
+    /// Commits many such events of user 7 at once.
+    pub(crate) async fn commit_unpublished_many(&self, event_type: &'static str, count: usize) {
         let store = self.store.as_ref().unwrap();
         let tier = if store.is_split() { Tier::Durable } else { Tier::Whole };
         let at = self.clock.now();
-        let entry = OutboxEntry { event_type, owner: Some(7), at, data: "{}".into(), trace: None, imported: false };
+        let entry = OutboxEntry {
+            event_type,
+            owner: holdfast_core::id::UserId::new(7),
+            at,
+            data: "{}".into(),
+            trace: None,
+            imported: false,
+        };
         let mut rows = WorkingSet::default();
         let mut session = store.begin(tier).await.unwrap();
         session.load(&mut rows).await.unwrap();
@@ -334,7 +341,7 @@ impl TestApp {
     }
 
     /// Starts another server on the same rows, without HTTP; for profiles with several servers.
-    pub(crate) async fn another(&self) -> (App, JoinHandle<()>) {
+    pub(crate) async fn start_another(&self) -> (App, JoinHandle<()>) {
         let config = Config::defaults();
         let store = self.place.open(self.clock.clone()).await;
         let room = self.place.open_room(config.queue.timings(), self.clock.clone()).await;
@@ -342,7 +349,7 @@ impl TestApp {
     }
 
     /// Starts another server with other roles, over the same NATS.
-    pub(crate) async fn another_of(&self, roles: Roles) -> (App, JoinHandle<()>) {
+    pub(crate) async fn start_another_with(&self, roles: Roles) -> (App, JoinHandle<()>) {
         let config = Config {
             server: ServerConfig { roles: roles.to_string(), ..self.config.server.clone() },
             ..self.config.clone()
@@ -369,7 +376,7 @@ impl TestApp {
     }
 
     /// Sends a body unchanged. Returns status, headers and JSON.
-    pub(crate) async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> RawResponse {
         let method = method.parse().unwrap();
         let mut request = self.admin().request(method, path).body(body.to_owned());
         for (name, value) in headers {
@@ -378,19 +385,19 @@ impl TestApp {
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = response.text().await.unwrap();
-        Answer { status, headers, json: serde_json::from_str(&text).unwrap_or(Value::Null), text }
+        RawResponse { status, headers, json: serde_json::from_str(&text).unwrap_or(Value::Null), text }
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct RawResponse {
     pub(crate) status: u16,
     pub(crate) headers: reqwest::header::HeaderMap,
     pub(crate) json: Value,
     pub(crate) text: String,
 }
 
-impl Answer {
+impl RawResponse {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }

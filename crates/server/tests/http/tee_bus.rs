@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use holdfast_bus::{Connection, Delivery, HeaderMap, Publication, Verdict};
 use holdfast_core::time::Span;
+use holdfast_events::nats::{Connection, Delivery, HeaderMap, Publication, Verdict};
 use holdfast_server::Config;
 use holdfast_server::config::Secret;
 use holdfast_server::roles::{Role, Roles};
@@ -38,7 +38,7 @@ fn act_for_course(connection: &Connection, answer: &'static str, more: &'static 
                 let payload = answer_of.to_string().into();
                 let publication = Publication { subject: answer, id: &id, key: 0, headers: HeaderMap::new(), payload };
                 connection.publish(&publication).await.unwrap();
-                Verdict::Done
+                Verdict::Processed
             }
         };
         connection.consume("course", handle, std::future::pending()).await;

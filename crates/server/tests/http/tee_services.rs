@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdfast_bus::{Connection, Delivery, HeaderMap, Publication, Verdict};
+use holdfast_events::nats::{Connection, Delivery, HeaderMap, Publication, Verdict};
 use holdfast_server::Config;
 use holdfast_server::config::Secret;
 use holdfast_server::roles::{Role, Roles};
@@ -22,8 +22,8 @@ pub(crate) async fn join(app: &TestApp) -> Connection {
     connection
 }
 
-async fn ask(connection: &Connection, subject: &str, headers: HeaderMap, body: &Value) -> Value {
-    let asked = connection.ask(subject, headers, body.to_string().into(), Duration::from_secs(5)).await.unwrap();
+async fn request(connection: &Connection, subject: &str, headers: HeaderMap, body: &Value) -> Value {
+    let asked = connection.request(subject, headers, body.to_string().into(), Duration::from_secs(5)).await.unwrap();
     serde_json::from_slice(&asked.payload).unwrap()
 }
 
@@ -35,7 +35,7 @@ fn act_for_course(connection: &Connection) -> mpsc::UnboundedReceiver<(String, V
         let handle = move |delivery: Delivery| {
             let event = serde_json::from_slice(&delivery.payload).unwrap_or_default();
             seen.send((delivery.subject, event)).ok();
-            async { Verdict::Done }
+            async { Verdict::Processed }
         };
         connection.consume("course", handle, std::future::pending()).await;
     });
@@ -89,18 +89,18 @@ async fn booking_create_takes_json_or_cloud_event() {
     over_nats(Profile::Embedded, &Role::ALL.map(|role| Roles::of([role])), &async |app: &TestApp| {
         let (slot, connection) = (slot(app, 10, 4).await, join(app).await);
         let asked = booking(7, slot, 3, "a");
-        let made = ask(&connection, "booking.create", HeaderMap::new(), &asked).await;
+        let made = request(&connection, "booking.create", HeaderMap::new(), &asked).await;
         assert_eq!((&made["status"], &made["totalPrice"]), (&json!("PENDING"), &json!(60_000)), "{made}");
         let event = json!({"specversion": "1.0", "id": "x", "source": "/me", "type": "booking.create", "data": asked});
-        let again = ask(&connection, "booking.create", HeaderMap::new(), &event).await;
+        let again = request(&connection, "booking.create", HeaderMap::new(), &event).await;
         assert_eq!(again["id"], made["id"], "the same key, the same booking");
         until(app, &format!("/bookings/{}?userId=7", made["id"]), |it| it["status"] == "CONFIRMED").await;
         let mut english = HeaderMap::new();
         english.insert("accept-language", "en");
-        let refused = ask(&connection, "booking.create", english, &booking(7, 999, 1, "b")).await;
+        let refused = request(&connection, "booking.create", english, &booking(7, 999, 1, "b")).await;
         assert_eq!((&refused["code"], &refused["status"]), (&json!("SLOT_NOT_FOUND"), &json!(404)));
         let unnamed = json!({"idempotencyKey": "c", "gameTimeSlotId": slot, "playerCount": 1});
-        let refused = ask(&connection, "booking.create", HeaderMap::new(), &unnamed).await;
+        let refused = request(&connection, "booking.create", HeaderMap::new(), &unnamed).await;
         assert_eq!((&refused["code"], &refused["field"]), (&json!("INVALID_INPUT"), &json!("userId")));
     })
     .await;
@@ -115,18 +115,18 @@ async fn booking_create_headers_match_in_any_case() {
             let mut headers = HeaderMap::new();
             headers.insert(name, key);
             let asked = booking(7, slot, 1, key).to_string();
-            let ask = async || {
+            let request = async || {
                 let asked = asked.clone().into();
-                connection.ask("booking.create", headers.clone(), asked, Duration::from_secs(5)).await.unwrap()
+                connection.request("booking.create", headers.clone(), asked, Duration::from_secs(5)).await.unwrap()
             };
-            let (first, second) = (ask().await, ask().await);
+            let (first, second) = (request().await, request().await);
             assert_eq!(first.headers.get("Idempotent-Replayed"), None, "{name}");
             assert_eq!(second.headers.get("Idempotent-Replayed"), Some("true"), "{name}: {second:?}");
             assert_eq!(first.payload, second.payload, "{name}");
         }
         let mut english = HeaderMap::new();
         english.insert("ACCEPT-LANGUAGE", "en");
-        let refused = ask(&connection, "booking.create", english, &booking(7, 999, 1, "d")).await;
+        let refused = request(&connection, "booking.create", english, &booking(7, 999, 1, "d")).await;
         assert!(refused["detail"].as_str().unwrap().is_ascii(), "{refused}");
     })
     .await;

@@ -6,9 +6,9 @@ use holdfast_core::time::Span;
 use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Services, TestApp, day, services, with_app, with_services, with_settings};
+use crate::support::{RawResponse, Services, TestApp, day, services, with_app, with_services, with_settings};
 
-pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> Answer {
+pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> RawResponse {
     app.send(method, path, &[("content-type", "application/json")], &body.to_string()).await
 }
 
@@ -389,7 +389,7 @@ async fn sent_events_are_purged_after_a_week(profile: Profile) {
         let sent = async || get(app, "/v1/admin/outbox?status=SENT").await["items"].as_array().unwrap().len();
         until(app, "/v1/admin/outbox?status=SENT", |sent| sent["items"].as_array().unwrap().len() == 5).await;
         app.pass(Span::from_hours(7 * 24 - 1));
-        app.clear_away().await;
+        app.purge().await;
         assert_eq!(sent().await, 5, "not yet");
         app.pass(Span::from_hours(2));
         let began = Instant::now();
@@ -397,7 +397,7 @@ async fn sent_events_are_purged_after_a_week(profile: Profile) {
         while sent().await > 0 {
             assert!(began.elapsed() < Duration::from_secs(30), "{} are still there", sent().await);
             tokio::time::sleep(Duration::from_millis(20)).await;
-            app.clear_away().await;
+            app.purge().await;
         }
         assert_eq!(get(app, "/bookings/1?userId=7").await["status"], "CONFIRMED", "the booking itself stays");
     })

@@ -73,7 +73,7 @@ async fn seats_are_held_then_confirmed(profile: Profile) {
         let event = open_event(app, 4).await;
         let (guest, seats) = (app.guest(7), [seat(&event, 3), seat(&event, 2)]);
         let hold = guest.hold_seats(event.id, &seats).await.unwrap();
-        assert_eq!((hold.event_id, hold.user_id, hold.total_price), (event.id, 7, 200_000));
+        assert_eq!((hold.event_id, hold.user_id.clone(), hold.total_price), (event.id, 7.into(), 200_000));
         assert_eq!(hold.seats.iter().map(|seat| &*seat.label).collect::<Vec<_>>(), ["A2", "A3"]);
         assert_eq!(hold.expires_at, hold.created_at + jiff::SignedDuration::from_secs(300));
         assert_eq!(guest.seat_hold(hold.hold_id).await.unwrap(), hold);

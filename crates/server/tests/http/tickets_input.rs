@@ -120,7 +120,7 @@ async fn ticket_calls_check_role_and_owner(profile: Profile) {
         assert_eq!(code(two.confirm_seat_hold(hold.hold_id).await), forbidden);
         assert_eq!(code(two.cancel_seat_hold(hold.hold_id).await), forbidden);
         let reservation = service.confirm_seat_hold(hold.hold_id).await.unwrap();
-        assert_eq!(reservation.user_id, 1, "the user of the hold");
+        assert_eq!(reservation.user_id, 1.into(), "the user of the hold");
         assert_eq!(service.queue_stats(event.id).await.unwrap().entered, 0, "the user's entry is given back");
         assert!(two.seat_reservations(&[]).await.unwrap().items.is_empty());
         assert_eq!(one.seat_reservations(&[]).await.unwrap().items, [reservation]);

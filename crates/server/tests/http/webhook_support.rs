@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
-use crate::support::{Answer, TestApp};
+use crate::support::{RawResponse, TestApp};
 
 /// Received request.
 #[derive(Clone, Debug)]
@@ -147,7 +147,7 @@ pub(crate) fn expected_signature(secret: &str, received: &Received) -> String {
     format!("v1,{}", STANDARD.encode(hmac(&key, &signed)))
 }
 
-pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> Answer {
+pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> RawResponse {
     app.send(method, path, &[("content-type", "application/json")], &body.to_string()).await
 }
 

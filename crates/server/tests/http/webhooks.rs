@@ -8,16 +8,16 @@ use holdfast_core::WorkingSet;
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::relay::Partition;
 use holdfast_core::time::Span;
+use holdfast_events::webhooks::network::Network;
 use holdfast_server::Config;
 use holdfast_server::config::Secret;
-use holdfast_server::webhooks::network::Network;
 use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 
 use crate::auth::{SECRET, caller, with_auth};
 use crate::shop_support::{buyer, option};
 use crate::stream::Listening;
-use crate::support::{Answer, TestApp, day, new_hold, placed, with_app, with_restart, with_settings};
+use crate::support::{RawResponse, TestApp, day, new_hold, placed, with_app, with_restart, with_settings};
 use crate::tee_times;
 use crate::tickets::{open_event, seat};
 use crate::webhook_support::{Received, Receiver, all_are, deliveries, expected_signature, send, subscribe};
@@ -34,12 +34,12 @@ async fn reserved(app: &TestApp) {
     app.guest(7).confirm_hold(hold.hold_id).await.unwrap();
 }
 
-async fn get(app: &TestApp, path: &str) -> Answer {
+async fn get(app: &TestApp, path: &str) -> RawResponse {
     app.send("GET", path, &[], "").await
 }
 
 /// The idempotency record of a caller without a name holds an answer, and not the secret that the first answer showed.
-async fn assert_no_secret_is_kept(app: &TestApp, key: &str, first: &Answer) {
+async fn assert_no_secret_is_kept(app: &TestApp, key: &str, first: &RawResponse) {
     let secret = first.json["secret"].as_str().unwrap();
     let id = IdempotencyRecordId { caller: "unnamed".into(), key: key.into() };
     let kept = |rows: &mut WorkingSet| Ok(rows.idempotency_records.get(&id)?.map(|record| record.response.clone()));
@@ -592,7 +592,7 @@ async fn unpublished_commit_is_delivered(profile: Profile) {
     with_settings(profile, watchful, async |app| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
-        app.commit_untold("stay.reservation.confirmed").await;
+        app.commit_unpublished("stay.reservation.confirmed").await;
         deliveries(app, &webhook, all_are("DELIVERED")).await;
         assert_eq!(receiver.received().len(), 1);
     })
@@ -629,7 +629,7 @@ async fn servers_deliver_each_event_once() {
     with_settings(Profile::Cluster, watchful, async |app: &TestApp| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
-        let (other, engine) = app.another().await;
+        let (other, engine) = app.start_another().await;
         for _ in 0..20 {
             reserved(app).await;
         }

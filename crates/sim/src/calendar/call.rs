@@ -3,16 +3,15 @@
 
 use holdfast_core::Rejection;
 use holdfast_core::calendar::block::{BlockSlots, UnblockSlots};
-use holdfast_core::calendar::confirm::ConfirmLock;
 use holdfast_core::calendar::generation::GenerateSlots;
-use holdfast_core::calendar::lock::{LockSlots, ReleaseLock};
+use holdfast_core::calendar::lock::LockSlots;
 use holdfast_core::calendar::reservation::CancelRoomReservation;
-use holdfast_core::calendar::{RoomReservationId, SlotStart};
+use holdfast_core::calendar::{ConfirmLock, ReleaseLock, RoomReservationId, SlotStart, SlotsItem};
 use holdfast_core::id::HoldId;
 use holdfast_engine::Batch;
 use jiff::civil::Date;
 
-use crate::answer::{PendingReply, submit};
+use crate::submit::{PendingReply, submit};
 
 #[derive(Clone, Debug)]
 pub enum Call {
@@ -53,7 +52,7 @@ impl Call {
         match self {
             Self::Generate(command) => submit(batch, command, |it| Reply::Generated(it.created, it.generated_until)),
             Self::Lock(command) => submit(batch, command, |lock| {
-                Reply::Locked(lock.id, lock.slots.iter().map(|slot| slot.start).collect())
+                Reply::Locked(lock.id, lock.item::<SlotsItem>().slots.iter().map(|slot| slot.start).collect())
             }),
             Self::Confirm(command) => {
                 submit(batch, command, |it| Reply::Reserved(it.id, it.slots.iter().map(|slot| slot.start).collect()))

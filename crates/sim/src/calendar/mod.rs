@@ -7,11 +7,11 @@
 //! | [`call`] | commands and replies |
 //! | [`workload`] | planning of the steps |
 //! | [`model`] | naive, independent implementation of the rules |
-//! | [`look`] | the readable state, to be compared |
+//! | [`view`] | the readable state, to be compared |
 //! | [`runner`] | execution of one history |
 
 pub mod call;
-pub mod look;
 pub mod model;
 pub mod runner;
+pub mod view;
 pub mod workload;

@@ -137,7 +137,7 @@ impl Model {
         let id = HoldId::new(now, lock.random);
         let ttl = lock.ttl.map_or(self.lock_ttl, |ttl| ttl.min(self.lock_ttl));
         let lock_row = Lock {
-            user: lock.user,
+            user: lock.user.clone(),
             slots: starts.clone(),
             created_at: now,
             ends_at: (now + ttl).rounded_up_to_second(),

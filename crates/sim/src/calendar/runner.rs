@@ -10,8 +10,8 @@ use holdfast_engine::Batch;
 use holdfast_testkit::Profile;
 
 use super::call::{Call, Reply};
-use super::look::View;
 use super::model::Model;
+use super::view::View;
 use super::workload::Workload;
 use crate::disk::{Crash, Disk, ROOM_CANCELLED, ROOM_RESERVED, SLOTS_BLOCKED};
 use crate::plan::Plan;

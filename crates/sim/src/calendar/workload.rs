@@ -3,15 +3,15 @@
 
 use holdfast_core::actor::Actor;
 use holdfast_core::calendar::block::{BlockSlots, UnblockSlots};
-use holdfast_core::calendar::confirm::ConfirmLock;
 use holdfast_core::calendar::generation::GenerateSlots;
-use holdfast_core::calendar::lock::{LockSlots, ReleaseLock};
+use holdfast_core::calendar::lock::LockSlots;
 use holdfast_core::calendar::reservation::CancelRoomReservation;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
 use holdfast_core::calendar::{
-    self, BlockStatus, LocalTime, OpenHours, RoomId, RoomReservationId, SlotStart, rebuild::SetOperatingHours,
+    self, BlockStatus, ConfirmLock, LocalTime, OpenInterval, ReleaseLock, RoomId, RoomReservationId, SlotStart,
+    rebuild::SetOperatingHours,
 };
-use holdfast_core::id::{HoldId, UserId};
+use holdfast_core::id::HoldId;
 use holdfast_core::time::Span;
 use holdfast_core::{Limits, Timestamp};
 use rand::rngs::StdRng;
@@ -64,7 +64,7 @@ impl Workload {
 
     pub fn hours(&self, room: RoomId) -> SetOperatingHours {
         let time = |hour: u16| LocalTime::from_minutes(hour * 60).expect("an hour of a day");
-        let open = OpenHours { from: time(HOURS[0]), to: time(HOURS[HOURS.len() - 1] + 1) };
+        let open = OpenInterval { from: time(HOURS[0]), to: time(HOURS[HOURS.len() - 1] + 1) };
         SetOperatingHours { room, weekly: std::array::from_fn(|_| vec![open]), exceptions: Vec::new() }
     }
 
@@ -104,12 +104,12 @@ impl Workload {
         match self.rng.random_range(0..100) {
             0..8 => Call::Generate(GenerateSlots { room, until: None }),
             8..45 => {
-                let user = UserId::new(self.rng.random_range(1..=self.users)).expect("a number");
+                let user = crate::user(self.rng.random_range(1..=self.users));
                 let ttl = self.rng.random_bool(0.3).then(|| Span::from_secs(self.rng.random_range(1..=10)));
                 Call::Lock(LockSlots { random: self.rng.random(), room, user, slots: self.slots(now), ttl })
             }
-            45..66 => Call::Confirm(ConfirmLock { id: self.lock(model, now), actor }),
-            66..72 => Call::Release(ReleaseLock { id: self.lock(model, now), actor }),
+            45..66 => Call::Confirm(ConfirmLock::new(self.lock(model, now), actor)),
+            66..72 => Call::Release(ReleaseLock::new(self.lock(model, now), actor)),
             72..84 => {
                 let ids: Vec<RoomReservationId> = model.reservations.keys().copied().collect();
                 let unknown = RoomReservationId::new(1_000_000).expect("a number");

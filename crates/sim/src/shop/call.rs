@@ -2,6 +2,7 @@
 //! have gaps.
 
 use holdfast_core::Rejection;
+use holdfast_core::hold::Hold;
 use holdfast_core::shop::cart::PutCartItem;
 use holdfast_core::shop::coupon::IssueCoupon;
 use holdfast_core::shop::order::CancelOrder;
@@ -9,10 +10,10 @@ use holdfast_core::shop::payment::PayOrder;
 use holdfast_core::shop::reservation::{ReleaseOrder, ReserveOrder};
 use holdfast_core::shop::stock::ChangeOption;
 use holdfast_core::shop::user::AddBalance;
-use holdfast_core::shop::{OrderHold, OrderId, ProductOptionId};
+use holdfast_core::shop::{OrderId, ProductOptionId, StockItem};
 use holdfast_engine::Batch;
 
-use crate::answer::{PendingReply, submit};
+use crate::submit::{PendingReply, submit};
 
 #[derive(Clone, Debug)]
 pub enum Call {
@@ -93,14 +94,14 @@ impl Call {
     }
 }
 
-pub fn lines(hold: &OrderHold) -> Vec<Line> {
-    hold.lines.iter().map(line).collect()
+pub fn lines(hold: &Hold) -> Vec<Line> {
+    hold.items().map(line).collect()
 }
 
 pub fn order_lines(order: &holdfast_core::shop::Order) -> Vec<Line> {
     order.items.iter().map(line).collect()
 }
 
-fn line(line: &holdfast_core::shop::OrderLine) -> Line {
+fn line(line: &StockItem) -> Line {
     Line { option: line.option, quantity: line.quantity, unit_price: line.unit_price }
 }

@@ -71,13 +71,13 @@ impl Model {
     pub fn apply(&mut self, call: &Call, number: Option<OrderId>, now: Timestamp) -> Reply {
         let reply = match call {
             Call::Charge(charge) => {
-                let user = self.user(charge.user);
+                let user = self.user(&charge.user);
                 user.balance += charge.amount;
                 user.charged += charge.amount;
                 Ok(Reply::Balance(user.balance))
             }
             Call::Put(put) => {
-                let cart = &mut self.user(put.user).cart;
+                let cart = &mut self.user(&put.user).cart;
                 if put.quantity == 0 {
                     cart.remove(&put.option);
                 } else {
@@ -85,11 +85,11 @@ impl Model {
                 }
                 Ok(Reply::Cart(cart.iter().map(|(option, quantity)| (*option, *quantity)).collect()))
             }
-            Call::Issue(issue) => self.issue(&issue.code, issue.user),
-            Call::Reserve(reserve) => self.reserve(reserve.user, reserve.replace, now),
-            Call::Release(release) => match self.live(release.user, now) {
+            Call::Issue(issue) => self.issue(&issue.code, &issue.user),
+            Call::Reserve(reserve) => self.reserve(&reserve.user, reserve.replace, now),
+            Call::Release(release) => match self.live(&release.user, now) {
                 Some(_) => {
-                    self.user(release.user).reservation = None;
+                    self.user(&release.user).reservation = None;
                     Ok(Reply::Released)
                 }
                 None => Err(ShopRejection::OrderReservationNotFound),
@@ -101,16 +101,16 @@ impl Model {
         reply.unwrap_or_else(|rejection| Reply::Rejected(Rejection::Shop(rejection)))
     }
 
-    fn user(&mut self, id: UserId) -> &mut User {
-        self.users.get_mut(&id).expect("the workload plans calls of existing users only")
+    fn user(&mut self, id: &UserId) -> &mut User {
+        self.users.get_mut(id).expect("the workload plans calls of existing users only")
     }
 
-    pub fn live(&self, user: UserId, now: Timestamp) -> Option<&Reservation> {
-        self.users[&user].reservation.as_ref().filter(|reservation| now < reservation.ends_at)
+    pub fn live(&self, user: &UserId, now: Timestamp) -> Option<&Reservation> {
+        self.users[user].reservation.as_ref().filter(|reservation| now < reservation.ends_at)
     }
 
     pub fn held(&self, option: ProductOptionId, now: Timestamp) -> u32 {
-        let live = self.users.keys().filter_map(|user| self.live(*user, now));
+        let live = self.users.keys().filter_map(|user| self.live(user, now));
         live.flat_map(|reservation| &reservation.lines).filter(|it| it.option == option).map(|it| it.quantity).sum()
     }
 
@@ -123,20 +123,20 @@ impl Model {
         self.options[&option].received - self.sold(option) - self.held(option, now)
     }
 
-    fn issue(&mut self, code: &CouponCode, user: UserId) -> Result<Reply, ShopRejection> {
+    fn issue(&mut self, code: &CouponCode, user: &UserId) -> Result<Reply, ShopRejection> {
         let coupon = self.coupons.get_mut(code).ok_or(ShopRejection::CouponNotFound)?;
-        if coupon.issued_to.contains_key(&user) {
+        if coupon.issued_to.contains_key(user) {
             return Err(ShopRejection::CouponAlreadyIssued);
         }
         if coupon.issued_to.len() == coupon.max as usize {
             return Err(ShopRejection::CouponSoldOut);
         }
-        coupon.issued_to.insert(user, false);
+        coupon.issued_to.insert(user.clone(), false);
         Ok(Reply::Issued(coupon.issued_to.len() as u32))
     }
 
-    fn reserve(&mut self, user: UserId, replace: bool, now: Timestamp) -> Result<Reply, ShopRejection> {
-        let cart = self.users[&user].cart.clone();
+    fn reserve(&mut self, user: &UserId, replace: bool, now: Timestamp) -> Result<Reply, ShopRejection> {
+        let cart = self.users[user].cart.clone();
         if cart.is_empty() {
             return Err(ShopRejection::CartEmpty);
         }
@@ -196,7 +196,7 @@ impl Model {
         if balance < paid {
             return Err(ShopRejection::InsufficientBalance { balance, needed: paid });
         }
-        let user = self.user(pay.user);
+        let user = self.user(&pay.user);
         user.balance -= paid;
         user.reservation = None;
         for line in &reservation.lines {
@@ -208,15 +208,20 @@ impl Model {
             }
         }
         if let Some(coupon) = pay.coupon.as_ref().and_then(|code| self.coupons.get_mut(code)) {
-            coupon.issued_to.insert(pay.user, true);
+            coupon.issued_to.insert(pay.user.clone(), true);
         }
         // Without such an order, the call cannot have been executed here.
         let Some(order) = number.filter(|number| !self.orders.contains_key(number)) else {
             return Ok(Reply::Unnumbered);
         };
         let lines = reservation.lines;
-        let order_row =
-            Order { user: pay.user, lines: lines.clone(), paid, coupon: pay.coupon.clone(), is_cancelled: false };
+        let order_row = Order {
+            user: pay.user.clone(),
+            lines: lines.clone(),
+            paid,
+            coupon: pay.coupon.clone(),
+            is_cancelled: false,
+        };
         self.orders.insert(order, order_row);
         Ok(Reply::Paid(Paid { order, lines, discount, paid, balance_after: balance - paid }))
     }
@@ -228,7 +233,7 @@ impl Model {
         }
         order.is_cancelled = true;
         let Order { user, paid, coupon, .. } = order.clone();
-        self.user(user).balance += paid;
+        self.user(&user).balance += paid;
         if let Some(coupon) = coupon.and_then(|code| self.coupons.get_mut(&code)) {
             coupon.issued_to.insert(user, false);
         }

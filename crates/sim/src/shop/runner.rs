@@ -11,8 +11,8 @@ use holdfast_engine::Batch;
 use holdfast_testkit::Profile;
 
 use super::call::{Call, Line, Reply};
-use super::look::View;
 use super::model::Model;
+use super::view::View;
 use super::workload::Workload;
 use crate::disk::{Crash, Disk, ORDER_CANCELLED, ORDER_PAID};
 use crate::plan::Plan;
@@ -64,8 +64,9 @@ impl Run {
         let limits = workload.limits();
         let disk = Disk::new(profile, limits.clone(), workload.starts_at())?;
         let mut users = Vec::new();
-        for _ in 0..workload.users() {
-            users.push(disk.run_expecting_success(CreateUser { name: "user".into(), currency: None })?.id);
+        for number in 1..=workload.users() {
+            let id = Some(crate::user(number)).filter(|id| id.number().is_none());
+            users.push(disk.run_expecting_success(CreateUser { id, name: "user".into(), currency: None })?.id);
         }
         let options =
             disk.run_expecting_success(workload.product())?.options.iter().map(|view| view.option.id).collect();

@@ -138,8 +138,8 @@ impl Workload {
     fn plan_call(&mut self, model: &Model) -> Call {
         let (user, option) = (self.one_of(model.users.keys()), self.one_of(model.options.keys()));
         // Mostly a user with a cart or a reservation.
-        let buyer = self.one_with(model, user, |user| !user.cart.is_empty());
-        let payer = self.one_with(model, user, |user| user.reservation.is_some());
+        let buyer = self.one_with(model, &user, |user| !user.cart.is_empty());
+        let payer = self.one_with(model, &user, |user| user.reservation.is_some());
         match self.rng.random_range(0..100) {
             0..10 => Call::Charge(AddBalance { user, amount: self.rng.random_range(1..=5_000) }),
             10..32 => Call::Put(PutCartItem { user, option, quantity: self.rng.random_range(0..=3) }),
@@ -176,16 +176,16 @@ impl Workload {
         Call::Change(ChangeOption { id, price, is_active, stock })
     }
 
-    fn one_with(&mut self, model: &Model, otherwise: UserId, is_suitable: impl Fn(&User) -> bool) -> UserId {
+    fn one_with(&mut self, model: &Model, otherwise: &UserId, is_suitable: impl Fn(&User) -> bool) -> UserId {
         let suitable: Vec<UserId> =
-            model.users.iter().filter(|(_, user)| is_suitable(user)).map(|(id, _)| *id).collect();
-        let chosen = suitable.choose(&mut self.rng).copied().filter(|_| self.rng.random_bool(0.8));
-        chosen.unwrap_or(otherwise)
+            model.users.iter().filter(|(_, user)| is_suitable(user)).map(|(id, _)| id.clone()).collect();
+        let chosen = suitable.choose(&mut self.rng).cloned().filter(|_| self.rng.random_bool(0.8));
+        chosen.unwrap_or_else(|| otherwise.clone())
     }
 
-    fn one_of<'a, T: Copy + 'a>(&mut self, all: impl Iterator<Item = &'a T>) -> T {
-        let all: Vec<T> = all.copied().collect();
-        *all.choose(&mut self.rng).expect("the list is not empty")
+    fn one_of<'a, T: Clone + 'a>(&mut self, all: impl Iterator<Item = &'a T>) -> T {
+        let all: Vec<&T> = all.collect();
+        T::clone(all.choose(&mut self.rng).expect("the list is not empty"))
     }
 
     fn code(&mut self) -> CouponCode {

@@ -3,20 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdfast_core::hold::HoldState;
+use holdfast_core::hold::{Hold, HoldState, Line, LineState};
 use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::IdempotencyRecordId;
-use holdfast_core::stay::hold::ConfirmStayHold;
-use holdfast_core::stay::{StayDates, StayHold, StayReservation, StayReservationId, StayReservationState};
+use holdfast_core::stay::{ConfirmStayHold, StayDates, StayReservation, StayReservationId, StayReservationState};
 use holdfast_core::time::Span;
 use holdfast_core::{Actor, Command, Context, Stop, Timestamp};
 use holdfast_engine::store::OutboxRecord;
 
 use super::call::{Call, Outcome, Reply, Request};
-use super::look::View;
-use super::model::today;
+use super::model::{is_live, stay, today};
+use super::view::View;
 use crate::disk::{CANCELLED, CONFIRMED};
-use crate::source::{Source, ask};
+use crate::query::{Source, query};
 use crate::{Finding, ensure};
 
 /// Contract: retention of ended holds.
@@ -28,13 +27,22 @@ const OUTBOX_KEPT: Span = Span::from_hours(7 * 24);
 
 #[derive(Debug, Default)]
 pub struct Auditor {
-    /// Every known hold as last read, and the time when it was first seen ended.
-    holds: BTreeMap<HoldId, (StayHold, Option<Timestamp>)>,
+    holds: BTreeMap<HoldId, KnownHold>,
     reservations: BTreeMap<StayReservationId, StayReservation>,
     /// Per key: number of the request, its response, and when it was recorded.
     responses: BTreeMap<IdempotencyRecordId, (u64, Vec<u8>, Timestamp)>,
     /// Keyed requests without a reply, and since when. The first replayed response counts as their response.
     unanswered: BTreeMap<(IdempotencyRecordId, u64), Timestamp>,
+}
+
+#[derive(Debug)]
+struct KnownHold {
+    /// As last read or replied.
+    row: Hold,
+    /// State in which a reply has ended the hold.
+    acknowledged: Option<HoldState>,
+    /// Time when the hold was first seen ended by a command.
+    ended_at: Option<Timestamp>,
 }
 
 impl Auditor {
@@ -68,11 +76,11 @@ impl Auditor {
 
     /// Checks that all live holds together can be confirmed.
     pub fn inspect_confirmability(&self, source: &impl Source, stored: &View, at: &Context<'_>) -> Result<(), Finding> {
-        let live: Vec<&StayHold> = stored.holds.values().filter(|hold| hold.is_live(at.now)).collect();
-        let confirmed = ask(source, at, |rows, at| {
+        let live: Vec<&Hold> = stored.holds.values().filter(|hold| is_live(hold, at.now)).collect();
+        let confirmed = query(source, at, |rows, at| {
             let mut missing = false;
             for hold in &live {
-                let confirm = ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner) };
+                let confirm = ConfirmStayHold::new(hold.id, Actor::User(hold.owner.clone()));
                 match rows.attempt(|rows| confirm.decide(rows, at)) {
                     Ok(_) => {}
                     Err(Stop::NeedRows) => missing = true,
@@ -130,13 +138,13 @@ impl Auditor {
 
     fn record_outcome(&mut self, call: &Call, outcome: &Outcome) -> Result<(), Finding> {
         for hold in outcome.holds() {
-            let before = self.holds.insert(hold.id, (hold.clone(), None));
+            let before = self.holds.insert(hold.id, KnownHold::new(hold));
             ensure(before.is_none(), || format!("{call}: the id of the hold is not unique"))?;
         }
         match (&call.request, outcome) {
             (Request::Cancel(cancel), Outcome::Released) => self.record_ended_hold(cancel.id, HoldState::Cancelled),
             (Request::Confirm(confirm), Outcome::Reservation(reservation)) => {
-                self.record_ended_hold(confirm.id, HoldState::Confirmed { record: reservation.id.get() });
+                self.record_ended_hold(confirm.id, HoldState::Confirmed);
                 let before = self.reservations.insert(reservation.id, reservation.clone());
                 ensure(before.is_none(), || {
                     format!("{call}: the number {} of the reservation is not unique", reservation.id)
@@ -151,29 +159,26 @@ impl Auditor {
     }
 
     fn record_ended_hold(&mut self, id: HoldId, state: HoldState) {
-        if let Some((hold, _)) = self.holds.get_mut(&id) {
-            hold.state = state;
+        if let Some(known) = self.holds.get_mut(&id) {
+            known.acknowledged = Some(state);
         }
     }
 
     fn inspect_holds(&mut self, stored: &View, now: Timestamp) -> Result<(), Finding> {
         for hold in stored.holds.values() {
             // A hold whose caller got no reply is known from now on.
-            self.holds.entry(hold.id).or_insert_with(|| (hold.clone(), None));
+            self.holds.entry(hold.id).or_insert_with(|| KnownHold::new(hold));
         }
-        for (id, (before, ended_at)) in &mut self.holds {
+        for (id, known) in &mut self.holds {
             let Some(hold) = stored.holds.get(id) else {
-                let ended_at = ended_at.unwrap_or(before.expires_at);
-                ensure(ended_at + ENDED_HOLD_KEPT <= now, || format!("purged too early: {before:?}"))?;
+                ensure(known.may_be_purged(now), || format!("purged too early: {known:?}"))?;
                 continue;
             };
-            let is_same = StayHold { state: hold.state, ..before.clone() } == *hold;
-            let is_transition = before.state == hold.state || before.state == HoldState::Held;
-            ensure(is_same && is_transition, || format!("was {before:?}, is {hold:?}"))?;
+            ensure(known.may_become(hold), || format!("was {known:?}, is {hold:?}"))?;
             if hold.state != HoldState::Held {
-                ended_at.get_or_insert(now);
+                known.ended_at.get_or_insert(now);
             }
-            before.state = hold.state;
+            known.row = hold.clone();
         }
         self.holds.retain(|id, _| stored.holds.contains_key(id));
         Ok(())
@@ -193,11 +198,44 @@ impl Auditor {
         for reservation in stored.reservations.values() {
             ensure(holds.insert(reservation.hold), || format!("confirmed twice: {reservation:?}"))?;
             let hold = stored.holds.get(&reservation.hold);
-            let state = HoldState::Confirmed { record: reservation.id.get() };
-            ensure(hold.is_none_or(|hold| hold.state == state), || format!("{reservation:?} does not match {hold:?}"))?;
+            let state = LineState::Confirmed { record: reservation.id.get() };
+            let is_confirmed =
+                |hold: &Hold| hold.state == HoldState::Confirmed && hold.lines.iter().all(|line| line.state == state);
+            ensure(hold.is_some_and(is_confirmed), || format!("{reservation:?} does not match {hold:?}"))?;
         }
         self.reservations = stored.reservations.clone();
         Ok(())
+    }
+}
+
+impl KnownHold {
+    fn new(row: &Hold) -> Self {
+        Self { row: row.clone(), acknowledged: None, ended_at: None }
+    }
+
+    /// A confirmed hold is kept for ever, any other for a day after its end.
+    fn may_be_purged(&self, now: Timestamp) -> bool {
+        let is_confirmed = [Some(self.row.state), self.acknowledged].contains(&Some(HoldState::Confirmed));
+        !is_confirmed && self.ended_at.unwrap_or(self.row.expires_at) + ENDED_HOLD_KEPT <= now
+    }
+
+    /// Whether the hold can be in this state at a later time. An ended hold never changes.
+    fn may_become(&self, hold: &Hold) -> bool {
+        let before = &self.row;
+        if self.acknowledged.is_some_and(|state| state != hold.state) {
+            return false;
+        }
+        if before.state != HoldState::Held || before.version == hold.version {
+            return before == hold;
+        }
+        let Hold { state, version, lines, .. } = hold.clone();
+        let has_same_lines = before.lines.len() == lines.len()
+            && before
+                .lines
+                .iter()
+                .zip(&*lines)
+                .all(|(before, line)| Line { state: line.state, ..before.clone() } == *line);
+        has_same_lines && before.version < version && Hold { state, version, lines, ..before.clone() } == *hold
     }
 }
 
@@ -210,7 +248,8 @@ fn inspect_nights(stored: &View, now: Timestamp) -> Result<(), Finding> {
         let reserved = stored.reservations.values().filter(|reservation| {
             reservation.state == StayReservationState::Confirmed && is_on(reservation.room_type, reservation.dates)
         });
-        let held = stored.holds.values().filter(|hold| hold.is_live(now) && is_on(hold.room_type, hold.dates));
+        let held =
+            stored.holds.values().filter(|hold| is_live(hold, now) && is_on(stay(hold).room_type, stay(hold).dates));
         let (reserved, live, counted) = (reserved.count(), held.count(), night.held as usize);
         ensure(night.reserved as usize == reserved, || format!("{room_type} {night:?}: {reserved} are reserved"))?;
         ensure(live == counted, || format!("{room_type} {night:?}: {live} are held"))?;

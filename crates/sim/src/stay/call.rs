@@ -4,12 +4,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use holdfast_core::hold::Hold;
 use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::{self, IdempotencyRecordId};
-use holdfast_core::stay::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold, PlaceStayHolds};
+use holdfast_core::stay::place::{PlaceStayHold, PlaceStayHolds};
 use holdfast_core::stay::reservation::CancelStayReservation;
 use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, SetNightsClosed};
-use holdfast_core::stay::{RoomType, StayDates, StayHold, StayReservation};
+use holdfast_core::stay::{CancelStayHold, ConfirmStayHold, RoomType, StayDates, StayReservation};
 use holdfast_core::{Command, Context, Decision, Rejection, Timestamp, WorkingSet};
 use holdfast_engine::{Answer, Batch, Once, Pending, Refused};
 use parking_lot::Mutex;
@@ -53,8 +54,8 @@ pub enum Reply {
 pub enum Outcome {
     RoomType(RoomType),
     Nights(StayDates),
-    Hold(StayHold),
-    Holds(Vec<Result<StayHold, Rejection>>),
+    Hold(Hold),
+    Holds(Vec<Result<Hold, Rejection>>),
     Released,
     Reservation(StayReservation),
 }
@@ -143,7 +144,7 @@ impl Outcome {
     }
 
     /// Returns the holds that were placed.
-    pub fn holds(&self) -> Vec<&StayHold> {
+    pub fn holds(&self) -> Vec<&Hold> {
         match self {
             Self::Hold(hold) => vec![hold],
             Self::Holds(lines) => lines.iter().filter_map(|line| line.as_ref().ok()).collect(),
@@ -216,8 +217,8 @@ impl fmt::Display for Call {
                     write_place(f, place)
                 })
             }
-            Request::Confirm(ConfirmStayHold { id, actor }) => write!(f, "confirm {} by {actor:?}", short_id(*id)),
-            Request::Cancel(CancelStayHold { id, actor }) => write!(f, "cancel {} by {actor:?}", short_id(*id)),
+            Request::Confirm(ConfirmStayHold { id, actor, .. }) => write!(f, "confirm {} by {actor:?}", short_id(*id)),
+            Request::Cancel(CancelStayHold { id, actor, .. }) => write!(f, "cancel {} by {actor:?}", short_id(*id)),
             Request::CancelReservation(CancelStayReservation { id, actor }) => {
                 write!(f, "cancel reservation {id} by {actor:?}")
             }

@@ -7,7 +7,7 @@
 //! | [`workload`] | planning of the steps |
 //! | [`model`] | naive, independent implementation of the rules |
 //! | [`explain`] | search for the serial order of a batch |
-//! | [`look`] | the readable state of a store, the pure core or the model, to be compared |
+//! | [`view`] | the readable state of a store, the pure core or the model, to be compared |
 //! | [`auditor`] | invariants of any history |
 //! | [`pure`] | core without engine and store |
 //! | [`runner`] | execution of one history |
@@ -15,8 +15,8 @@
 pub mod auditor;
 pub mod call;
 pub mod explain;
-pub mod look;
 pub mod model;
 pub mod pure;
 pub mod runner;
+pub mod view;
 pub mod workload;

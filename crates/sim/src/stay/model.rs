@@ -2,19 +2,20 @@
 //! records, no index, no cache. It shares core's record types, because replies are compared with `==`, and none of its
 //! logic.
 
+use holdfast_core::hold::Hold;
 use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::IdempotencyRecord;
 use holdfast_core::stay::availability::{Availability, NightAvailability};
-use holdfast_core::stay::{RoomType, RoomTypeId, StayDates, StayHold, StayReservation, StayReservationState};
+use holdfast_core::stay::{RoomType, RoomTypeId, StayDates, StayReservation, StayReservationState};
 use holdfast_core::{Limits, Rejection, Timestamp};
 use jiff::civil::Date;
 
 use super::call::{Call, Key, Outcome, Reply, Request};
-use super::look::{Scope, View};
+use super::view::{Scope, View};
 
 mod rules;
 
-pub use rules::today;
+pub use rules::{is_live, stay, today};
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -23,7 +24,7 @@ pub struct Model {
     limits: Limits,
     room_types: Vec<RoomType>,
     closed: Vec<(RoomTypeId, Date)>,
-    holds: Vec<StayHold>,
+    holds: Vec<Hold>,
     reservations: Vec<StayReservation>,
     responses: Vec<RecordedResponse>,
 }
@@ -82,7 +83,7 @@ impl Model {
         &self.room_types
     }
 
-    pub fn holds(&self) -> &[StayHold] {
+    pub fn holds(&self) -> &[Hold] {
         &self.holds
     }
 
@@ -117,10 +118,14 @@ impl Model {
             Request::PlaceMany(places) => {
                 Ok(Outcome::Holds(places.0.iter().map(|place| self.place(place, now)).collect()))
             }
-            Request::Confirm(command) => self.confirm(command.id, command.actor, now).map(Outcome::Reservation),
-            Request::Cancel(command) => self.cancel(command.id, command.actor, now).map(|()| Outcome::Released),
+            Request::Confirm(command) => {
+                self.confirm(command.id, &command.actor.clone(), now).map(Outcome::Reservation)
+            }
+            Request::Cancel(command) => {
+                self.cancel(command.id, &command.actor.clone(), now).map(|()| Outcome::Released)
+            }
             Request::CancelReservation(command) => {
-                self.cancel_reservation(command.id, command.actor, now).map(Outcome::Reservation)
+                self.cancel_reservation(command.id, &command.actor.clone(), now).map(Outcome::Reservation)
             }
         }
     }
@@ -151,9 +156,9 @@ impl Model {
     /// Counts the effective holds on a night; `except` is one that is about to be replaced.
     fn held(&self, room_type: RoomTypeId, date: Date, now: Timestamp, except: Option<HoldId>) -> u32 {
         let effective = self.holds.iter().filter(|hold| {
-            hold.is_live(now)
-                && hold.room_type == room_type
-                && rules::covers(hold.dates, date)
+            is_live(hold, now)
+                && stay(hold).room_type == room_type
+                && rules::covers(stay(hold).dates, date)
                 && Some(hold.id) != except
         });
         effective.count() as u32

@@ -1,15 +1,15 @@
 //! Core without engine and store: each call is decided alone, on complete tables in memory. A batch on a store must be
 //! equivalent to its calls executed here in some order.
 
-use holdfast_core::hold::Indexed as _;
+use holdfast_core::hold::place;
 use holdfast_core::id::HoldId;
-use holdfast_core::stay::StayHold;
 use holdfast_core::table::{StateSet as _, TableSet as _};
 use holdfast_core::{Context, InMemoryState, Limits, Stop, Timestamp, WorkingSet};
 
 use super::call::{Call, Reply};
+use super::model::is_live;
 use crate::Finding;
-use crate::source::Source;
+use crate::query::Source;
 
 /// Maximum number of load rounds per command; more means that its read set does not converge.
 const LOADS_MAX: usize = 16;
@@ -49,9 +49,9 @@ impl Pure {
     /// Deletes the record of an ended hold, like a store that purges it.
     pub fn remove_hold(&mut self, hold: HoldId) {
         let mut rows = WorkingSet::default();
-        rows.stay.holds.request(&hold);
+        rows.holds.request(&hold);
         rows.fill_from(&self.memory);
-        rows.stay.holds.delete(hold);
+        rows.holds.delete(hold);
         self.memory.apply(&mut rows);
     }
 
@@ -63,15 +63,15 @@ impl Pure {
         old.idempotency_records.rows().for_each(|(id, row)| rows.idempotency_records.insert(id.clone(), row.clone()));
         old.stay.room_types.rows().for_each(|(id, row)| rows.stay.room_types.insert(*id, row.clone()));
         old.stay.nights.rows().for_each(|(id, row)| rows.stay.nights.insert(*id, *row));
-        old.stay.holds.rows().for_each(|(id, row)| rows.stay.holds.insert(*id, row.clone()));
+        old.holds.rows().for_each(|(id, row)| rows.holds.insert(*id, row.clone()));
         old.stay.reservations.rows().for_each(|(id, row)| rows.stay.reservations.insert(*id, row.clone()));
         let mut memory = InMemoryState::complete();
         memory.apply(&mut rows);
-        for (_, hold) in old.stay.holds.rows().filter(|(_, hold)| hold.is_live(now)) {
+        for (_, hold) in old.holds.rows().filter(|(_, hold)| is_live(hold, now)) {
             let mut rows = WorkingSet::default();
-            StayHold::request_indexes(&mut rows, hold);
+            place::request_indexes(&mut rows, hold);
             rows.fill_from(&memory);
-            StayHold::index(&mut rows, hold, now).expect("all index entries are in memory");
+            place::index(&mut rows, hold, now).expect("all index entries are in memory");
             memory.apply(&mut rows);
         }
         self.memory = memory;

@@ -12,7 +12,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
 use super::call::{Call, Request};
-use super::model::{Model, today};
+use super::model::{Model, is_live, today};
 use crate::disk::Crash;
 use crate::plan::Plan;
 
@@ -107,7 +107,7 @@ impl Workload {
             0..10 => 1,
             10..25 => self.rng.random_range(1..1_000),
             25..65 => {
-                let ends = model.holds().iter().filter(|hold| hold.is_live(now)).flat_map(|hold| {
+                let ends = model.holds().iter().filter(|hold| is_live(hold, now)).flat_map(|hold| {
                     let end = hold.expires_at.as_millis();
                     [end - 1, end, end + 1]
                 });

@@ -2,20 +2,16 @@
 
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::{Claim, Hold, Indexed};
+use holdfast_core::hold::Hold;
 use holdfast_core::id::HoldId;
-use holdfast_core::schema::visit::{self, HoldVisitor};
 use holdfast_core::schema::{
-    ChildRows, Damaged, Filter, List, Listed, Order, Record, Retention, TableRow as _, TableSpec, ToValue as _,
-    Type as Kind, Value, ValueReader,
+    ChildRows, Damaged, Filter, List, Listed, Order, Retention, StoredRow, TableRow as _, TableSpec, ToValue as _,
+    Type as Kind, Value, ValueReader, registry,
 };
-use holdfast_core::table::Table;
-use holdfast_core::time::Span;
 use holdfast_engine::{Memory, StoreError};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
-use super::Of;
 use super::load::{by_owner, damaged, row_values};
 use super::sql::{self, names};
 use crate::codec::{Col, type_of, value_of};
@@ -149,60 +145,42 @@ async fn pages(
     }
 }
 
-/// Passes every row of these tables to the auditor.
-pub(crate) async fn audit(client: &Client, audit: &mut Audit, of: Of) -> Result<(), StoreError> {
-    for table in visit::tables().into_iter().filter(|table| of.includes(table.spec())) {
+/// Passes every durable row to the auditor.
+pub(crate) async fn audit(client: &Client, audit: &mut Audit) -> Result<(), StoreError> {
+    for table in registry::durable() {
         let show = |page: Vec<Listed>| page.into_iter().try_for_each(|row| table.show(row.into_stored(), audit));
         pages(client, List::all(table.spec(), PAGE_ROWS), show).await?;
     }
     Ok(())
 }
 
-/// Adapter that rebuilds the secondary indexes of a kind of holds.
-struct HoldIndexer {
-    spec: &'static TableSpec,
-    after_end: Span,
-    indexes_ended_holds: bool,
-    index: fn(Vec<Listed>, &mut Memory, Timestamp) -> Result<(), Damaged>,
-}
-
-struct HoldIndexers(Vec<HoldIndexer>);
-
-impl HoldVisitor<'static> for HoldIndexers {
-    fn visit<C: Claim>(&mut self, _table: &'static Table<HoldId, Hold<C>>)
-    where
-        Hold<C>: Record<Key = HoldId> + Indexed,
-    {
-        fn index<H: Record + Indexed>(page: Vec<Listed>, memory: &mut Memory, now: Timestamp) -> Result<(), Damaged> {
-            let holds: Option<Vec<H>> = page.into_iter().map(|row| Some(row.read::<H>()?.1)).collect();
-            memory.index(&holds.ok_or(Damaged { table: H::SPEC.table })?, now);
-            Ok(())
-        }
-        let (spec, after_end) = (Hold::<C>::SPEC, Hold::<C>::AFTER_END);
-        let indexes_ended_holds = Hold::<C>::indexes_ended_holds();
-        self.0.push(HoldIndexer { spec, after_end, indexes_ended_holds, index: index::<Hold<C>> });
-    }
-}
-
-/// Rebuilds in-memory state from the live holds.
+/// Rebuilds in-memory state from the live holds, page by page in the order of the index by end.
 pub(crate) async fn index_holds(client: &Client, memory: &mut Memory, now: Timestamp) -> Result<(), StoreError> {
-    let mut indexers = HoldIndexers(Vec::new());
-    visit::holds(visit::empty(), &mut indexers);
-    for HoldIndexer { spec, after_end, indexes_ended_holds, index } in indexers.0 {
-        let from = Memory::indexed_from(now, after_end).to_value().into_owned();
-        let mut live = List { after: Some(vec![from]), ..List::all(spec, PAGE_ROWS) }
-            .filter(Filter::Above("expires_at", Value::Moment(now - after_end)));
-        if !indexes_ended_holds {
-            live = live.filter(Filter::Is("state", "HELD".into()));
+    let columns: Vec<_> = Hold::SPEC.columns().collect();
+    let sql = format!(
+        "SELECT {} FROM hold WHERE state <> 'CONFIRMED' AND (ends_at, id) > ($1, $2) ORDER BY ends_at, id LIMIT {PAGE_ROWS}",
+        names(&columns)
+    );
+    let (mut ends_at, mut id) = (now, HoldId(uuid::Uuid::max()));
+    loop {
+        let after = [(Col(Value::Moment(ends_at)), Type::TIMESTAMPTZ), (Col(id.to_value().into_owned()), Type::UUID)];
+        let rows = query(client, &sql, &after).await?;
+        let hold = |row| {
+            let stored = StoredRow { values: row_values(Hold::SPEC, row)?, lines: Vec::new() };
+            let (_, hold) = stored.read::<HoldId, Hold>().ok_or(Damaged { table: Hold::SPEC.table }).map_err(damaged)?;
+            Ok(hold)
+        };
+        let page: Vec<Hold> = rows.iter().map(hold).collect::<Result<_, StoreError>>()?;
+        let is_last = page.len() < PAGE_ROWS;
+        if let Some(last) = page.last() {
+            (ends_at, id) = (last.ends_at(), last.id);
         }
-        pages(client, live, |page| index(page, memory, now)).await?;
+        let live: Vec<Hold> = page.into_iter().filter(|hold| hold.is_live(now)).collect();
+        memory.index(&live, now);
+        if is_last {
+            return Ok(());
+        }
     }
-    Ok(())
-}
-
-/// Deletes at most `limit` holds of each kind created before `created_before`.
-pub(crate) fn purge_holds(pipeline: &mut Pipeline<'_>, created_before: HoldId, limit: usize) -> Vec<Ticket> {
-    sql::purges_of_holds().map(|sql| pipeline.send(sql, params![Col(created_before), limit as i64])).collect()
 }
 
 /// Deletes at most `limit` rows of each table whose rows are purged by age. `kept` returns the time before which rows of a

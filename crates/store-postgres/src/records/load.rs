@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use holdfast_core::id::HoldId;
-use holdfast_core::schema::{Column, Damaged, KeySink, StoredRow, TableAccess, TableSpec, Value, ValueReader};
+use holdfast_core::schema::{Column, Damaged, KeySink, StoredRow, TableAccess, TableSpec, TableTier, Value, ValueReader};
 use holdfast_core::working_set::Tables;
 use holdfast_engine::StoreError;
 use tokio_postgres::Row;
@@ -14,8 +14,8 @@ use crate::codec::{Col, get, value_of};
 use crate::pipeline::{Param, Pipeline, QueryResults, Ticket, column};
 
 /// Pending requests, in the order of tables.
-#[derive(Default)]
 pub(crate) struct PendingLoad {
+    of: Of,
     tables: VecDeque<PendingTable>,
     has_ranges: bool,
 }
@@ -38,26 +38,23 @@ pub(crate) enum Of {
 }
 
 impl Of {
-    pub(super) fn includes(self, spec: &TableSpec) -> bool {
-        match self {
-            Self::Durable => !spec.is_live,
-            Self::Everything => spec.is_stored(),
-        }
+    pub(super) fn includes(self, tier: TableTier, spec: &TableSpec) -> bool {
+        spec.is_stored() && (self == Self::Everything || tier == TableTier::Durable)
     }
 }
 
 /// Whether a durable row is requested.
 pub(crate) fn requests_durable(tables: &Tables) -> bool {
     let mut requests = false;
-    tables.visit(&mut |table| requests |= table.has_requests() && Of::Durable.includes(table.spec()));
+    tables.visit(&mut |tier, table| requests |= table.has_requests() && Of::Durable.includes(tier, table.spec()));
     requests
 }
 
 impl PendingLoad {
     pub(crate) fn ask(pipeline: &mut Pipeline<'_>, tables: &mut Tables, of: Of) -> Self {
-        let mut asked = Self::default();
-        tables.visit_mut(&mut |table| {
-            if table.has_requests() && of.includes(table.spec()) {
+        let mut asked = Self { of, tables: VecDeque::new(), has_ranges: false };
+        tables.visit_mut(&mut |tier, table| {
+            if table.has_requests() && of.includes(tier, table.spec()) {
                 asked.has_ranges |= table.has_range_requests();
                 asked.tables.push_back(PendingTable::ask(pipeline, table, of));
             }
@@ -79,10 +76,9 @@ impl PendingLoad {
         mut shared: Option<(&mut RowVersions, &RowCache)>,
     ) -> Result<(), StoreError> {
         let (mut result, mut immutable_count) = (Ok(0), 0);
-        tables.visit_mut(&mut |table| {
-            let is_next = self.tables.front().is_some_and(|next| next.spec.table == table.spec().table);
-            if result.is_ok() && is_next {
-                let pending = self.tables.pop_front().expect("it was looked at");
+        tables.visit_mut(&mut |tier, table| {
+            if result.is_ok() && table.has_requests() && self.of.includes(tier, table.spec()) {
+                let pending = self.tables.pop_front().expect("tables are visited in the same order");
                 let versions = shared.as_mut().map(|(versions, _)| &mut **versions);
                 result = pending.fill(answers, table, versions);
                 immutable_count += result.as_ref().copied().unwrap_or_default();
@@ -233,16 +229,12 @@ pub(super) fn damaged(error: Damaged) -> StoreError {
     StoreError::Damaged(error.to_string())
 }
 
-/// Requests which of these holds became records, of any kind.
-pub(crate) fn ask_confirmed(pipeline: &mut Pipeline<'_>, holds: &[HoldId]) -> Vec<Ticket> {
-    sql::confirmed().iter().map(|sql| pipeline.send(sql, vec![column(holds, Col)])).collect()
+/// Requests which of these holds are confirmed.
+pub(crate) fn ask_confirmed(pipeline: &mut Pipeline<'_>, holds: &[HoldId]) -> Ticket {
+    pipeline.send(sql::CONFIRMED, vec![column(holds, Col)])
 }
 
-/// Parses the response to [`ask_confirmed`]: holds with the ids of their records.
-pub(crate) fn confirmed(answers: &mut QueryResults, tickets: Vec<Ticket>) -> Result<Vec<(HoldId, u64)>, StoreError> {
-    let read = |row: &Row| {
-        let (Col(hold), Col(number)) = (get(row, 0)?, get(row, 1)?);
-        Ok((hold, number))
-    };
-    tickets.into_iter().flat_map(|ticket| answers.take(ticket)).map(|row| read(&row)).collect()
+/// Parses the response to [`ask_confirmed`].
+pub(crate) fn confirmed(answers: &mut QueryResults, ticket: Ticket) -> Result<Vec<HoldId>, StoreError> {
+    answers.take(ticket).iter().map(|row| Ok(get::<Col<HoldId>>(row, 0)?.0)).collect()
 }

@@ -18,9 +18,9 @@ mod write;
 
 #[cfg(test)]
 pub(crate) use lists::list_sql;
-pub(crate) use lists::{audit, index_holds, list, purge, purge_holds};
+pub(crate) use lists::{audit, index_holds, list, purge};
 pub(crate) use load::{Of, PendingLoad, ask_confirmed, confirmed, requests_durable};
 pub(crate) use row_cache::RowCache;
-pub(crate) use sql::{DROP_CLEARED_MONTH, locks, purges, reads, writes};
+pub(crate) use sql::{DROP_CLEARED_MONTH, PURGE_HOLDS, locks, purges, reads, writes};
 pub(crate) use versions::RowVersions;
 pub(crate) use write::{has_durable_changes, write};

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use holdfast_core::schema::spec::{HOLD_ID, LINE_NO};
-use holdfast_core::schema::{ChildRows, Column, Purge, Retention, TableSpec, Type, visit};
+use holdfast_core::schema::spec::LINE_NO;
+use holdfast_core::schema::{ChildRows, Column, Purge, Retention, TableSpec, Type, registry};
 
 pub(super) struct Sql {
     /// Last column is the version.
@@ -26,22 +26,7 @@ pub(super) struct Sql {
 }
 
 static BY_TABLE: LazyLock<HashMap<&'static str, Sql>> =
-    LazyLock::new(|| visit::stored().map(|spec| (spec.table, Sql::of(spec))).collect());
-static CONFIRMED: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let select = |TableSpec { table, key, .. }: &TableSpec| {
-        format!("SELECT {HOLD_ID}, {} FROM {table} WHERE {HOLD_ID} = ANY ($1::uuid[])", names(key))
-    };
-    visit::stored().filter(|spec| spec.has_records_of_holds()).map(select).collect()
-});
-static PURGES_OF_HOLDS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let delete = |TableSpec { table, .. }: &TableSpec| {
-        format!(
-            "DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE id < $1 ORDER BY id LIMIT $2)
-             RETURNING 1"
-        )
-    };
-    visit::stored().filter(|spec| spec.is_live).map(delete).collect()
-});
+    LazyLock::new(|| registry::stored().map(|spec| (spec.table, Sql::of(spec))).collect());
 static PURGES: LazyLock<Vec<(String, Retention)>> = LazyLock::new(|| {
     let delete = |TableSpec { table, key, purge, .. }: &TableSpec| {
         let (Purge { column, after }, key) = ((*purge)?, names(key));
@@ -51,16 +36,17 @@ static PURGES: LazyLock<Vec<(String, Retention)>> = LazyLock::new(|| {
         );
         Some((sql, after))
     };
-    visit::stored().filter_map(delete).collect()
+    registry::stored().filter_map(delete).collect()
 });
+
+/// Finds the confirmed ones among these holds.
+pub(super) const CONFIRMED: &str = "SELECT id FROM hold WHERE id = ANY ($1::uuid[]) AND state = 'CONFIRMED'";
+/// Deletes holds that ended long ago and have no records.
+pub(crate) const PURGE_HOLDS: &str = "DELETE FROM hold WHERE id IN
+    (SELECT id FROM hold WHERE state <> 'CONFIRMED' AND ends_at < $1 ORDER BY ends_at LIMIT $2) RETURNING 1";
 
 pub(super) fn of(spec: &TableSpec) -> &'static Sql {
     &BY_TABLE[spec.table]
-}
-
-/// Statements that find the records of confirmed holds, per kind.
-pub(super) fn confirmed() -> &'static [String] {
-    &CONFIRMED
 }
 
 /// Statements for connections that read.
@@ -68,8 +54,7 @@ pub(crate) fn reads() -> Vec<&'static str> {
     let of_table = |sql: &'static Sql| {
         [Some(&*sql.select), Some(&*sql.select_range), sql.select_child_rows.as_deref()].into_iter().flatten()
     };
-    let confirmed = CONFIRMED.iter().map(|sql| &**sql);
-    BY_TABLE.values().flat_map(of_table).chain(confirmed).collect()
+    BY_TABLE.values().flat_map(of_table).chain([CONFIRMED]).collect()
 }
 
 /// Creates the partitions for rows about to be written.
@@ -96,18 +81,12 @@ pub(crate) fn writes() -> Vec<&'static str> {
 
 /// Statements for connections of servers that share the database.
 pub(crate) fn locks() -> Vec<&'static str> {
-    let durable = visit::stored().filter(|spec| !spec.is_live);
-    durable.map(of).flat_map(|sql| [&*sql.lock, &*sql.expect_range]).collect()
+    registry::durable().map(|table| of(table.spec())).flat_map(|sql| [&*sql.lock, &*sql.expect_range]).collect()
 }
 
 /// Statements that delete old rows.
 pub(crate) fn purges() -> Vec<&'static str> {
-    purges_of_holds().chain(purges_by_age().map(|(sql, _)| sql)).collect()
-}
-
-/// Statements that delete old holds.
-pub(super) fn purges_of_holds() -> impl Iterator<Item = &'static str> {
-    PURGES_OF_HOLDS.iter().map(|sql| &**sql)
+    purges_by_age().map(|(sql, _)| sql).chain([PURGE_HOLDS]).collect()
 }
 
 /// Statements that delete rows by their age, each with the retention of the rows.

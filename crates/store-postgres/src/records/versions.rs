@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use holdfast_core::schema::{RowChange, RowSink, TableAccess, TableSpec, Value};
+use holdfast_core::schema::{RowChange, RowSink, TableAccess, TableSpec, TableTier, Value};
 use holdfast_core::working_set::Tables;
 
 use super::load::by_column;
@@ -56,9 +56,10 @@ impl RowVersions {
     /// Locks the read set until the end of the transaction, and fails if a version has changed.
     pub(crate) fn lock(&self, pipeline: &mut Pipeline<'_>, tables: &Tables) {
         let mut ranges = Vec::new();
-        tables.visit(&mut |table| {
+        tables.visit(&mut |tier, table| {
             let spec = table.spec();
-            let Some(versions) = self.0.get(spec.table) else { return };
+            let versions = self.0.get(spec.table).filter(|_| tier == TableTier::Durable);
+            let Some(versions) = versions else { return };
             let sql = sql::of(spec);
             if !versions.rows.is_empty() {
                 let written = written_keys(table);

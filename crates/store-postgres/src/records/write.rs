@@ -18,8 +18,8 @@ const COPIED_FROM: usize = 200;
 
 /// Writes all changes of these tables.
 pub(crate) fn write<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables, of: Of) {
-    tables.visit(&mut |table| {
-        if table.is_changed() && of.includes(table.spec()) {
+    tables.visit(&mut |tier, table| {
+        if table.is_changed() && of.includes(tier, table.spec()) {
             write_table(pipeline, table);
         }
     });
@@ -28,7 +28,7 @@ pub(crate) fn write<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables, of: Of)
 /// Whether [`write`] would write any durable row.
 pub(crate) fn has_durable_changes(tables: &Tables) -> bool {
     let mut changes = false;
-    tables.visit(&mut |table| changes |= table.is_changed() && Of::Durable.includes(table.spec()));
+    tables.visit(&mut |tier, table| changes |= table.is_changed() && Of::Durable.includes(tier, table.spec()));
     changes
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Timestamp, WorkingSet};
-use holdfast_engine::store::{COMMIT_WITHIN, Committed, Session};
+use holdfast_engine::store::{COMMIT_TIMEOUT, Committed, Session};
 use holdfast_engine::{OutboxEntry, StoreError};
 use tokio::sync::OwnedMutexGuard;
 
@@ -15,7 +15,7 @@ use crate::codec::{Col, get};
 use crate::connection::Connection;
 use crate::error::{NOT_THE_LAST_COMMIT, UNEXPECTED_ROWS, explain};
 use crate::pipeline::{Pipeline, Transaction};
-use crate::readers::READ_WITHIN;
+use crate::readers::READ_TIMEOUT;
 use crate::records::{self, Of};
 use crate::shared;
 
@@ -31,7 +31,7 @@ impl Session for Batch {
         if !rows.is_loaded() {
             // Put back after all responses: an interrupted call must not leave a half-read connection.
             let connection = self.take_connection()?;
-            let loaded = tokio::time::timeout(READ_WITHIN, load(&connection, rows)).await;
+            let loaded = tokio::time::timeout(READ_TIMEOUT, load(&connection, rows)).await;
             let loaded = loaded.unwrap_or_else(|_| Err(StoreError::Unavailable("PostgreSQL took too long".into())));
             loaded?;
             self.writer.connection = Some(connection);
@@ -50,7 +50,7 @@ impl Session for Batch {
         shared::write_idempotency_records(transaction.pipeline(), rows);
         records::write(transaction.pipeline(), rows, Of::Everything);
         let appended = shared::append_outbox(transaction.pipeline(), outbox);
-        let answers = match transaction.commit(COMMIT_WITHIN).await {
+        let answers = match transaction.commit(COMMIT_TIMEOUT).await {
             Ok(answers) => answers,
             Err(error) => {
                 match error.code() {

@@ -12,21 +12,21 @@ use crate::connection::Connection;
 use crate::error::explain;
 use crate::pipeline::{self, Pipeline};
 use crate::pool::within;
-use crate::readers::READ_WITHIN;
+use crate::readers::READ_TIMEOUT;
 use crate::records::{self, Of};
 use crate::shared::{self, Head};
 
 /// Optimistic attempts of a read before it takes the writer's lock.
 const READ_ATTEMPTS_MAX: usize = 4;
 /// Maximum wait until a commit versions in the database is applied in memory.
-const APPLIED_WITHIN: Duration = Duration::from_secs(2);
+const APPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Timeout of a read.
-const ANSWER_WITHIN: Duration = Duration::from_secs(4);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(4);
 
 impl Shared {
     pub(super) async fn read(self: &Arc<Self>, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         let too_long = || StoreError::Unavailable("the read took too long".into());
-        let answered = tokio::time::timeout(ANSWER_WITHIN, self.answer(rows)).await;
+        let answered = tokio::time::timeout(RESPONSE_TIMEOUT, self.answer(rows)).await;
         answered.unwrap_or_else(|_| Err(too_long()))?;
         Ok(self.clock.now())
     }
@@ -66,7 +66,7 @@ impl Shared {
             (requests, ahead, cache.epoch)
         };
         let snapshot = async |connection: &Connection| snapshot(connection, &mut requests, &mut ahead).await;
-        let snapshot = within(&self.readers.by_key, READ_WITHIN, snapshot).await?;
+        let snapshot = within(&self.readers.by_key, READ_TIMEOUT, snapshot).await?;
         if !self.applied(snapshot.commits).await {
             return Ok(false);
         }
@@ -97,7 +97,7 @@ impl Shared {
     async fn applied(&self, commits: u64) -> bool {
         let mut applied = self.commits.subscribe();
         let waiting = applied.wait_for(|applied| *applied >= commits || !self.is_fit());
-        matches!(tokio::time::timeout(APPLIED_WITHIN, waiting).await, Ok(Ok(applied)) if *applied >= commits)
+        matches!(tokio::time::timeout(APPLY_TIMEOUT, waiting).await, Ok(Ok(applied)) if *applied >= commits)
     }
 }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deadpool::managed::Object;
-use holdfast_core::id::HoldId;
+use holdfast_core::hold::AttemptId;
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Timestamp, WorkingSet};
-use holdfast_engine::store::COMMIT_WITHIN;
+use holdfast_engine::store::COMMIT_TIMEOUT;
 use holdfast_engine::{OutboxEntry, StoreError};
 
 use super::{Drawn, PendingLoad, ReadSet, Shared, numbers, requests_durable};
@@ -15,7 +15,7 @@ use crate::codec::Col;
 use crate::error::{CommitError, UNEXPECTED_ROWS, explain};
 use crate::pipeline::{Pipeline, Transaction, column, params};
 use crate::pool::Manager;
-use crate::readers::READ_WITHIN;
+use crate::readers::READ_TIMEOUT;
 use crate::records::{self, Of};
 use crate::shared;
 
@@ -25,22 +25,14 @@ const LOADED_BEFORE_MAX: Duration = Duration::from_secs(10);
 
 const EXPECT_FRESH: &str = "SELECT expect_fresh($1, $2 * interval '1 millisecond')";
 const INSERT_DECISIONS: &str = "INSERT INTO hold_decision
-    SELECT hold_id, attempt, reservation_id, clock_timestamp()
-    FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS decision (hold_id, attempt, reservation_id)
+    SELECT hold_id, attempt, true, clock_timestamp()
+    FROM unnest($1::uuid[], $2::integer[]) AS decision (hold_id, attempt)
     ORDER BY hold_id, attempt";
 
 pub(super) const STATEMENTS: &[&str] = &[EXPECT_FRESH, INSERT_DECISIONS];
 
 /// SQLSTATE of a duplicate key.
 const UNIQUE_VIOLATION: &str = "23505";
-
-/// Decision that a confirm attempt led to a reservation. It fails if the attempt was aborted before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision {
-    pub hold: HoldId,
-    pub attempt: u32,
-    pub reservation: u64,
-}
 
 /// Batch in progress. Dropped without commit, it has no effect.
 pub struct DurableSession {
@@ -83,7 +75,7 @@ impl DurableSession {
         let lacking = self.drawn.take(rows).into_iter();
         let drawings: Vec<_> = lacking.map(|sequence| numbers::draw(&mut pipeline, sequence)).collect();
         let asked = PendingLoad::ask(&mut pipeline, rows);
-        let Ok(answers) = tokio::time::timeout(READ_WITHIN, pipeline.answers()).await else {
+        let Ok(answers) = tokio::time::timeout(READ_TIMEOUT, pipeline.answers()).await else {
             drop(Object::take(connection));
             return Err(StoreError::Unavailable("PostgreSQL took too long".into()));
         };
@@ -107,10 +99,10 @@ impl DurableSession {
         &mut self,
         rows: &WorkingSet,
         outbox: &[OutboxEntry],
-        decisions: &[Decision],
+        committed: &[AttemptId],
     ) -> Result<Vec<u64>, StoreError> {
         self.drawn.used_by(rows);
-        let is_empty = outbox.is_empty() && decisions.is_empty();
+        let is_empty = outbox.is_empty() && committed.is_empty();
         let is_empty = is_empty && !rows.idempotency_records.has_changes() && !records::has_durable_changes(rows);
         if is_empty && self.read_set.is_snapshot() {
             return Ok(Vec::new());
@@ -122,12 +114,12 @@ impl DurableSession {
             pipeline.send(EXPECT_FRESH, params![Col(loaded_at), LOADED_BEFORE_MAX.as_millis() as f64]);
         }
         self.read_set.lock(pipeline, rows);
-        insert_decisions(pipeline, decisions);
+        insert_decisions(pipeline, committed);
         shared::write_idempotency_records(pipeline, rows);
         records::write(pipeline, rows, Of::Durable);
         // Last: other servers' events wait from here to the commit.
         let appended = shared::append_outbox(pipeline, outbox);
-        let committed = transaction.commit(COMMIT_WITHIN).await;
+        let committed = transaction.commit(COMMIT_TIMEOUT).await;
         if let Err(CommitError::Unknown(_)) = committed {
             drop(Object::take(connection));
         } else {
@@ -138,13 +130,9 @@ impl DurableSession {
     }
 }
 
-fn insert_decisions<'a>(pipeline: &mut Pipeline<'a>, decisions: &'a [Decision]) {
+fn insert_decisions<'a>(pipeline: &mut Pipeline<'a>, decisions: &'a [AttemptId]) {
     if !decisions.is_empty() {
-        let values = vec![
-            column(decisions, |decision| Col(decision.hold)),
-            column(decisions, |decision| Col(decision.attempt)),
-            column(decisions, |decision| Col(decision.reservation)),
-        ];
+        let values = vec![column(decisions, |of| Col(of.hold)), column(decisions, |of| Col(of.attempt.0))];
         pipeline.send(INSERT_DECISIONS, values);
     }
 }

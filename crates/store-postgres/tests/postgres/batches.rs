@@ -3,13 +3,12 @@
 use holdfast_core::calendar::generation::GenerateSlots;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
-use holdfast_core::calendar::{LocalTime, OpenHours};
+use holdfast_core::calendar::{LocalTime, OpenInterval};
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::schema::List;
 use holdfast_core::schema::stay::StayReservationFilter;
-use holdfast_core::stay::hold::CancelStayHold;
 use holdfast_core::stay::reservation::CancelStayReservation;
-use holdfast_core::stay::{RoomType, StayReservation};
+use holdfast_core::stay::{CancelStayHold, RoomType, StayReservation};
 use holdfast_core::time::Span;
 use holdfast_core::{Actor, Rejection, StayRejection, WorkingSet};
 use holdfast_engine::store;
@@ -30,7 +29,7 @@ async fn stays_survive_restart() {
     let holds: Vec<_> = holds.into_iter().flatten().collect();
     let first = run(&store, confirm(&holds[0])).await.unwrap();
     run(&store, confirm(&holds[1])).await.unwrap();
-    run(&store, CancelStayHold { id: holds[2].id, actor: Actor::Admin }).await.unwrap();
+    run(&store, CancelStayHold::new(holds[2].id, Actor::Admin)).await.unwrap();
     run(&store, CancelStayReservation { id: first.id, actor: Actor::Admin }).await.unwrap();
     let fifth = run(&store, place(5)).await.unwrap();
     assert_eq!(counts(&store).await, (3, 1, 1));
@@ -85,7 +84,7 @@ async fn foreign_write_is_detected_and_reloaded() {
         Err(Refused::Rejected(Rejection::Stay(StayRejection::RoomNotAvailable { date: crate::support::NIGHT })))
     );
     assert_eq!(counts(&store).await, (1, 0, 1));
-    assert_eq!(number(&client, "SELECT count(*) FROM stay_hold").await, 1);
+    assert_eq!(number(&client, "SELECT count(*) FROM hold").await, 1);
 }
 
 #[tokio::test]
@@ -95,7 +94,7 @@ async fn missing_row_fails_whole_batch() {
     run(&store, create(5)).await.unwrap();
     let hold = run(&store, place(1)).await.unwrap();
     let client = connect(database.url()).await;
-    client.batch_execute("DELETE FROM stay_hold").await.unwrap();
+    client.batch_execute("DELETE FROM hold").await.unwrap();
     assert_eq!(run(&store, confirm(&hold)).await, Err(Refused::Internal));
     assert_eq!(number(&client, "SELECT count(*) FROM stay_reservation").await, 0);
     assert_eq!(number(&client, "SELECT count FROM commits").await, 2);
@@ -116,7 +115,7 @@ async fn room_without_slots(store: &dyn Store) -> GenerateSlots {
     };
     let room = run(store, CreateRoom(draft)).await.unwrap().id;
     let time = |text| LocalTime::parse_end(text).unwrap();
-    let open = vec![OpenHours { from: time("09:00"), to: time("19:00") }];
+    let open = vec![OpenInterval { from: time("09:00"), to: time("19:00") }];
     let hours = SetOperatingHours { room, weekly: std::array::from_fn(|_| open.clone()), exceptions: Vec::new() };
     run(store, hours).await.unwrap();
     GenerateSlots { room, until: None }
@@ -185,7 +184,7 @@ async fn expired_rows_are_deleted_in_steps() {
     client
         .batch_execute(
             "INSERT INTO idempotency_key SELECT 'c', n::text, '', '', '2027-01-16' FROM generate_series(1, 1200) n;
-             INSERT INTO hold_decision SELECT id, 1, NULL, created_at FROM stay_hold",
+             INSERT INTO hold_decision SELECT id, 1, false, created_at FROM hold",
         )
         .await
         .unwrap();
@@ -193,9 +192,10 @@ async fn expired_rows_are_deleted_in_steps() {
     clock.advance(Span::from_hours(8 * 24));
     assert!(store.purge(store::Keep::default()).await.unwrap());
     assert!(!store.purge(store::Keep::default()).await.unwrap());
-    for table in ["stay_hold", "idempotency_key", "outbox", "hold_decision"] {
+    for table in ["hold WHERE state <> 'CONFIRMED'", "idempotency_key", "outbox", "hold_decision"] {
         assert_eq!(number(&client, &format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
     }
+    assert_eq!(number(&client, "SELECT count(*) FROM hold").await, 1, "a confirmed hold is kept");
     assert_eq!(number(&client, "SELECT count(*) FROM stay_reservation").await, 1);
     assert_eq!(store.outbox_last().await.unwrap(), 1, "ids are not reused");
 }
@@ -236,15 +236,15 @@ async fn response_is_replayed_until_key_expires() {
 /// `plans.rs` checks the planner's choice; this checks the scans that took place.
 #[tokio::test]
 async fn batches_never_scan_whole_tables() {
-    const TABLES: &str = "('room_type', 'room_type_stock', 'stay_hold', 'stay_reservation', 'idempotency_key')";
+    const TABLES: &str = "('room_type', 'room_type_stock', 'hold', 'stay_reservation', 'idempotency_key')";
     let database = database();
     let client = connect(database.url()).await;
     client
         .batch_execute(
             "INSERT INTO room_type SELECT n, 'twin', NULL, 1000, 1, 'KRW', 'UTC' FROM generate_series(1, 100000) n;
              INSERT INTO room_type_stock SELECT n, '2030-01-01', 1000, 0, false FROM generate_series(1, 100000) n;
-             INSERT INTO stay_hold SELECT gen_random_uuid(), 1, 1, '2030-01-01', '2030-01-02', 'k', 1, 'KRW', now(),
-                 now(), 'CANCELLED', NULL, NULL FROM generate_series(1, 100000) n;
+             INSERT INTO hold SELECT gen_random_uuid(), 'STAY', '2026-01-01', 'KRW', 1, '2026-01-01', NULL,
+                 '2026-01-01', 'CANCELLED', NULL, 1, 0, 0, '', NULL, NULL FROM generate_series(1, 100000) n;
              INSERT INTO sequence VALUES ('room_type', 100001);
              SELECT pg_stat_force_next_flush()",
         )

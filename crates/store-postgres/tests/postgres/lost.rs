@@ -39,7 +39,7 @@ async fn connections_cut_between_batches_recover() {
         assert_eq!(counts(&store).await, (20, 0, round as u32 + 1));
     }
     run_until_back(&store, confirm(&hold)).await.unwrap();
-    assert_eq!(number(&client, "SELECT count(*) FROM stay_hold").await, 10);
+    assert_eq!(number(&client, "SELECT count(*) FROM hold").await, 10);
     assert_eq!(findings(&store).await, [""; 0]);
 }
 
@@ -71,7 +71,7 @@ async fn cut_batches_are_atomic_and_not_repeated() {
     cutter.await.unwrap();
     while store.check().await.is_err() {}
     let client = connect(database.url()).await;
-    let rows = client.query("SELECT id::text, user_id FROM stay_hold", &[]).await.unwrap();
+    let rows = client.query("SELECT id::text, user_id FROM hold", &[]).await.unwrap();
     let found: std::collections::HashMap<String, i64> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
     for id in &placed {
         assert!(found.contains_key(&id.to_string()), "{id} was answered and is lost");

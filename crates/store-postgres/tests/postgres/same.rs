@@ -6,10 +6,10 @@ use std::sync::Arc;
 use holdfast_core::id::HoldId;
 use holdfast_core::schema::List;
 use holdfast_core::schema::stay::StayReservationFilter;
-use holdfast_core::stay::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold};
+use holdfast_core::stay::place::PlaceStayHold;
 use holdfast_core::stay::reservation::{CancelStayReservation, StayReservationId};
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft, RoomTypeId, SetNightsClosed};
-use holdfast_core::stay::{RoomType, StayReservation};
+use holdfast_core::stay::{CancelStayHold, ConfirmStayHold, RoomType, StayReservation};
 use holdfast_core::time::Span;
 use holdfast_core::{Actor, Command, Timestamp};
 use holdfast_engine::store;
@@ -58,8 +58,8 @@ fn plan(dice: &mut Dice, holds: &[HoldId], serial: &mut u64) -> Vec<Step> {
                 let random = place(*serial).random;
                 Step::Place(PlaceStayHold { random, room_type: room_type(dice), check_in, check_out, ..user })
             }
-            5..8 => Step::Confirm(ConfirmStayHold { id: any_hold(dice), actor: Actor::Admin }),
-            8 => Step::Cancel(CancelStayHold { id: any_hold(dice), actor: Actor::Admin }),
+            5..8 => Step::Confirm(ConfirmStayHold::new(any_hold(dice), Actor::Admin)),
+            8 => Step::Cancel(CancelStayHold::new(any_hold(dice), Actor::Admin)),
             9 => {
                 let id = StayReservationId::new(1 + dice.roll(40)).unwrap();
                 Step::CancelReservation(CancelStayReservation { id, actor: Actor::Admin })

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use holdfast_core::audit::Audit;
+use holdfast_core::hold::Hold;
 use holdfast_core::id::UserId;
-use holdfast_core::stay::hold::{ConfirmStayHold, PlaceStayHold};
+use holdfast_core::stay::place::PlaceStayHold;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
-use holdfast_core::stay::{ClientHoldKey, StayHold, availability};
+use holdfast_core::stay::{ClientHoldKey, ConfirmStayHold, availability};
 use holdfast_core::{Actor, Command, Context, Limits, Timestamp, WorkingSet};
 use holdfast_engine::{Answer, Batch, ManualClock, NoSink, Refused, Store};
 use holdfast_store_postgres::{PostgresOptions, PostgresStore};
@@ -101,8 +102,8 @@ pub(crate) fn place(user: u64) -> PlaceStayHold {
     }
 }
 
-pub(crate) fn confirm(hold: &StayHold) -> ConfirmStayHold {
-    ConfirmStayHold { id: hold.id, actor: Actor::Admin }
+pub(crate) fn confirm(hold: &Hold) -> ConfirmStayHold {
+    ConfirmStayHold::new(hold.id, Actor::Admin)
 }
 
 /// Returns total, reserved and held of [`NIGHT`], as a query sees it.

@@ -2,16 +2,16 @@
 
 use holdfast_core::actor::Actor;
 use holdfast_core::calendar::block::{BlockSlots, UnblockSlots};
-use holdfast_core::calendar::confirm::ConfirmLock;
 use holdfast_core::calendar::generation::{GenerateSlots, Generated};
-use holdfast_core::calendar::lock::{LockSlots, ReleaseLock};
+use holdfast_core::calendar::lock::LockSlots;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::reservation::CancelRoomReservation;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
 use holdfast_core::calendar::{
-    BlockStatus, Generation, LocalTime, OpenHours, RoomId, RoomLock, RoomReservation, RoomReservationId, SlotStart,
-    SlotStatus, slot,
+    BlockStatus, ConfirmLock, Generation, LocalTime, OpenInterval, ReleaseLock, RoomId, RoomReservation,
+    RoomReservationId, SlotStart, SlotStatus, slot,
 };
+use holdfast_core::hold::Hold;
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::time::Span;
 use holdfast_engine::Refused;
@@ -38,7 +38,7 @@ impl Server {
             ..RoomDraft::default()
         };
         let room = self.run(CreateRoom(draft)).await.unwrap().id;
-        let open = OpenHours { from: at(9), to: at(12) };
+        let open = OpenInterval { from: at(9), to: at(12) };
         let hours = SetOperatingHours { room, weekly: std::array::from_fn(|_| vec![open]), exceptions: Vec::new() };
         self.run(hours).await.unwrap();
         room
@@ -49,17 +49,17 @@ impl Server {
     }
 
     /// Locks slots, named by the hours of tomorrow.
-    pub(crate) async fn lock(&self, user: u64, room: RoomId, hours: &[u32]) -> Result<RoomLock, Refused> {
+    pub(crate) async fn lock(&self, user: u64, room: RoomId, hours: &[u32]) -> Result<Hold, Refused> {
         let user = UserId::new(user).unwrap();
         self.run(LockSlots { random: random(), room, user, slots: starts(hours), ttl: None }).await
     }
 
     pub(crate) async fn confirm_lock(&self, id: HoldId) -> Result<RoomReservation, Refused> {
-        self.run(ConfirmLock { id, actor: Actor::Admin }).await
+        self.run(ConfirmLock::new(id, Actor::Admin)).await
     }
 
     pub(crate) async fn release_lock(&self, id: HoldId) -> Result<(), Refused> {
-        self.run(ReleaseLock { id, actor: Actor::Admin }).await
+        self.run(ReleaseLock::new(id, Actor::Admin)).await
     }
 
     pub(crate) async fn cancel_room(&self, id: RoomReservationId) -> Result<RoomReservation, Refused> {

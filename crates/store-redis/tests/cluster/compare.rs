@@ -1,8 +1,7 @@
 //! Validation of read sets of any size, and against clock changes.
 
 use holdfast_core::actor::Actor;
-use holdfast_core::stay::hold::{CancelStayHold, ConfirmStayHold};
-use holdfast_core::stay::night_unit;
+use holdfast_core::stay::{CancelStayHold, ConfirmStayHold, night_unit};
 use holdfast_core::{Command, WorkingSet};
 use holdfast_engine::store::Tier;
 use holdfast_engine::{Answer, Batch, NoSink, Store as _, StoreError};
@@ -34,8 +33,8 @@ async fn large_batch_is_written() {
     let room_type = server.room_type(2 * MANY as u32).await;
     let held = all(&server, (1..=2 * MANY).map(|user| place(user, room_type))).await;
     let (kept, given_back) = held.split_at(MANY as usize);
-    all(&server, kept.iter().map(|hold| ConfirmStayHold { id: hold.id, actor: Actor::Admin })).await;
-    all(&server, given_back.iter().map(|hold| CancelStayHold { id: hold.id, actor: Actor::Admin })).await;
+    all(&server, kept.iter().map(|hold| ConfirmStayHold::new(hold.id, Actor::Admin))).await;
+    all(&server, given_back.iter().map(|hold| CancelStayHold::new(hold.id, Actor::Admin))).await;
     let night = server.night(room_type).await;
     assert_eq!((night.reserved, night.held, night.available), (MANY as u32, 0, MANY as u32));
 }

@@ -29,10 +29,10 @@ pub(crate) fn coupon() -> CouponCode {
 impl Server {
     /// Creates a user with money, a coupon for half the price, and so many pieces in the cart.
     pub(crate) async fn buyer(&self, option: ProductOptionId, quantity: u32) -> UserId {
-        let user = self.run(CreateUser { name: "손님 하나".into(), currency: None }).await.unwrap().id;
-        self.run(AddBalance { user, amount: BALANCE }).await.unwrap();
-        self.run(IssueCoupon { code: coupon(), user }).await.unwrap();
-        self.run(PutCartItem { user, option, quantity }).await.unwrap();
+        let user = self.run(CreateUser { id: None, name: "손님 하나".into(), currency: None }).await.unwrap().id;
+        self.run(AddBalance { user: user.clone(), amount: BALANCE }).await.unwrap();
+        self.run(IssueCoupon { code: coupon(), user: user.clone() }).await.unwrap();
+        self.run(PutCartItem { user: user.clone(), option, quantity }).await.unwrap();
         user
     }
 
@@ -80,15 +80,15 @@ impl Server {
     }
 
     pub(crate) async fn balance(&self, user: UserId) -> i64 {
-        self.ask(|rows, _| user::find(rows, user)).await.unwrap().balance
+        self.ask(|rows, _| user::find(rows, &user)).await.unwrap().balance
     }
 
     pub(crate) async fn is_reserved(&self, user: UserId) -> bool {
-        self.ask(|rows, at| reservation::view(rows, at, user)).await.is_ok()
+        self.ask(|rows, at| reservation::view(rows, at, &user)).await.is_ok()
     }
 
     pub(crate) async fn orders(&self, user: UserId) -> Vec<Order> {
-        let orders = holdfast_core::schema::shop::orders(Some(user), None, 100);
+        let orders = holdfast_core::schema::shop::orders(Some(&user), None, 100);
         holdfast_engine::store::list(&self.store, orders).await.unwrap()
     }
 }

@@ -4,16 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_core::actor::Actor;
-use holdfast_core::calendar::confirm::RecoverLock;
+use holdfast_core::hold::{Hold, RecoverHold};
 use holdfast_core::id::{HoldId, UserId};
-use holdfast_core::shop::payment::RecoverOrder;
 use holdfast_core::stay::availability::{NightAvailability, availability};
-use holdfast_core::stay::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold, RecoverStayHold};
+use holdfast_core::stay::place::PlaceStayHold;
 use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDraft};
-use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayHold, StayReservation};
-use holdfast_core::ticket::hold::RecoverSeatHold;
+use holdfast_core::stay::{CancelStayHold, ClientHoldKey, ConfirmStayHold, RoomTypeId, StayReservation};
 use holdfast_core::time::Span;
-use holdfast_core::{Command, Context, Decision, Kind, Limits, Rejection, Stop, Timestamp, WorkingSet, stay};
+use holdfast_core::{Command, Context, Decision, Limits, Rejection, Stop, Timestamp, WorkingSet, stay};
 use holdfast_engine::store::RecoveredAttempt;
 use holdfast_engine::{Answer, Batch, Clock as _, Engine, EngineSettings, ManualClock, NoSink, Refused, Store as _};
 use holdfast_store_redis::ClusterStore;
@@ -91,16 +89,16 @@ impl Server {
         self.run(ChangeRoomType { id, draft }).await.map(|_| ())
     }
 
-    pub(crate) async fn place(&self, user: u64, room_type: RoomTypeId) -> Result<StayHold, Refused> {
+    pub(crate) async fn place(&self, user: u64, room_type: RoomTypeId) -> Result<Hold, Refused> {
         self.run(place(user, room_type)).await
     }
 
     pub(crate) async fn confirm(&self, id: HoldId) -> Result<StayReservation, Refused> {
-        self.run(ConfirmStayHold { id, actor: Actor::Admin }).await
+        self.run(ConfirmStayHold::new(id, Actor::Admin)).await
     }
 
     pub(crate) async fn cancel(&self, id: HoldId) -> Result<(), Refused> {
-        self.run(CancelStayHold { id, actor: Actor::Admin }).await
+        self.run(CancelStayHold::new(id, Actor::Admin)).await
     }
 
     /// Resolves abandoned attempts, as the server's job does.
@@ -113,13 +111,7 @@ impl Server {
     }
 
     pub(crate) async fn recover(&self, one: &RecoveredAttempt) -> Result<(), Refused> {
-        let (of, record) = (one.of, one.record);
-        match one.kind {
-            Kind::Stay => self.run(RecoverStayHold { of, record }).await,
-            Kind::Shop => self.run(RecoverOrder { of, record }).await,
-            Kind::Room => self.run(RecoverLock { of, record }).await,
-            Kind::Ticket => self.run(RecoverSeatHold { of, record }).await,
-        }
+        self.run(RecoverHold { of: one.of, is_committed: one.is_committed }).await
     }
 
     /// Returns the availability of the fixture's night.

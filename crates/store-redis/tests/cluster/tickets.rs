@@ -1,15 +1,15 @@
 //! Concert without HTTP: commands of a server at a sale.
 
 use holdfast_core::actor::Actor;
+use holdfast_core::hold::Hold;
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::ticket::event::{self, CreateEvent, EventDraft};
-use holdfast_core::ticket::hold::{CancelSeatHold, ConfirmSeatHold};
 use holdfast_core::ticket::place::{HoldBest, HoldSeats};
 use holdfast_core::ticket::plan::SeatDraft;
 use holdfast_core::ticket::reservation::CancelSeatReservation;
 use holdfast_core::ticket::reserve::ReserveSeats;
 use holdfast_core::ticket::seat::{SeatStatus, seat_map};
-use holdfast_core::ticket::{EventId, SeatHold, SeatReservation, SeatReservationId};
+use holdfast_core::ticket::{CancelSeatHold, ConfirmSeatHold, EventId, SeatReservation, SeatReservationId};
 use holdfast_core::time::Span;
 use holdfast_engine::Refused;
 
@@ -28,11 +28,11 @@ impl Server {
     }
 
     /// Holds seats, named by their places in the row.
-    pub(crate) async fn hold_seats(&self, user: u64, event: EventId, places: &[u32]) -> Result<SeatHold, Refused> {
+    pub(crate) async fn hold_seats(&self, user: u64, event: EventId, places: &[u32]) -> Result<Hold, Refused> {
         self.run(HoldSeats { random: random(), event, user: user_id(user), seats: seats(event, places) }).await
     }
 
-    pub(crate) async fn hold_best(&self, user: u64, event: EventId, count: u32) -> Result<SeatHold, Refused> {
+    pub(crate) async fn hold_best(&self, user: u64, event: EventId, count: u32) -> Result<Hold, Refused> {
         self.run(HoldBest { random: random(), event, user: user_id(user), count, section: None }).await
     }
 
@@ -46,11 +46,11 @@ impl Server {
     }
 
     pub(crate) async fn confirm_seats(&self, id: HoldId) -> Result<SeatReservation, Refused> {
-        self.run(ConfirmSeatHold { id, actor: Actor::Admin }).await
+        self.run(ConfirmSeatHold::new(id, Actor::Admin)).await
     }
 
     pub(crate) async fn give_seats_back(&self, id: HoldId) -> Result<(), Refused> {
-        self.run(CancelSeatHold { id, actor: Actor::Admin }).await
+        self.run(CancelSeatHold::new(id, Actor::Admin)).await
     }
 
     pub(crate) async fn cancel_seats(&self, id: SeatReservationId) -> Result<SeatReservation, Refused> {

@@ -105,7 +105,7 @@ async fn order_cancelled_between_loads() {
     let panicked = panics::count();
     let option = a.goods(10).await;
     let user = a.buyer(option, 2).await;
-    a.reserve(user).await.unwrap();
+    a.reserve(user.clone()).await.unwrap();
     let id = a.pay(user).await.unwrap().order.id;
     let a = interrupted(&a, Point::RecordLoaded, async move { drop(b.cancel_order(id).await.unwrap()) });
     rejected(a.cancel_order(id).await);

@@ -1,7 +1,7 @@
 //! Round trips to PostgreSQL and Redis per batch: a fixed number, for any number of commands.
 
 use holdfast_core::actor::Actor;
-use holdfast_core::stay::hold::ConfirmStayHold;
+use holdfast_core::stay::ConfirmStayHold;
 use holdfast_core::{Limits, stay};
 use holdfast_engine::{Answer, Batch, NoSink};
 
@@ -37,7 +37,7 @@ async fn round_trips_do_not_depend_on_batch_size() {
             holds.push(hold.id);
         }
         let mut batch = Batch::default();
-        let confirm = |id| batch.add(ConfirmStayHold { id, actor: Actor::Admin }, None);
+        let confirm = |id| batch.add(ConfirmStayHold::new(id, Actor::Admin), None);
         let pending: Vec<_> = holds.into_iter().map(confirm).collect();
         batch.run(&server.store, &NoSink, &limits).await;
         for answer in pending {

@@ -3,8 +3,7 @@
 use holdfast_core::actor::Actor;
 use holdfast_core::audit::Audit;
 use holdfast_core::rejection::Rejection;
-use holdfast_core::stay::hold::ConfirmStayHold;
-use holdfast_core::stay::night_unit;
+use holdfast_core::stay::{ConfirmStayHold, night_unit};
 use holdfast_core::time::Span;
 use holdfast_core::unit::{Unit, Units};
 use holdfast_core::{ShopRejection, StayRejection, WorkingSet};
@@ -61,7 +60,7 @@ async fn two_step_read_is_a_snapshot() {
     let hold = b.place(1, room_type).await.unwrap();
     let mut session = a.store.begin(Tier::Live).await.unwrap();
     let mut rows = WorkingSet::default();
-    rows.stay.holds.request(&hold.id);
+    rows.holds.request(&hold.id);
     session.load(&mut rows).await.unwrap();
     b.confirm(hold.id).await.unwrap();
     rows.held.request(&night_unit(room_type, tomorrow()));
@@ -83,7 +82,7 @@ async fn concurrent_guests_get_exact_capacity() {
             loop {
                 match engine.run(place(user, room_type), None).await {
                     Ok(Answer::Fresh(hold)) if user % 3 == 0 => {
-                        let confirm = ConfirmStayHold { id: hold.id, actor: Actor::Admin };
+                        let confirm = ConfirmStayHold::new(hold.id, Actor::Admin);
                         return engine.run(confirm, None).await.is_ok();
                     }
                     Ok(_) => return true,
@@ -169,7 +168,7 @@ async fn concurrent_buyers_get_exact_stock() {
         let (reserving, paying) = (engines[number % 2].clone(), engines[(number + 1) % 2].clone());
         tasks.spawn(async move {
             loop {
-                match reserving.run(reserve(user, false), None).await {
+                match reserving.run(reserve(user.clone(), false), None).await {
                     Ok(_) => break,
                     Err(Refused::LockTimeout) => {}
                     Err(Refused::Rejected(Rejection::Shop(ShopRejection::InsufficientAvailableStock { .. }))) => {
@@ -179,7 +178,7 @@ async fn concurrent_buyers_get_exact_stock() {
                 }
             }
             loop {
-                match paying.run(payment(user), None).await {
+                match paying.run(payment(user.clone()), None).await {
                     Ok(_) => return true,
                     Err(Refused::LockTimeout) => {}
                     Err(other) => panic!("a live reservation can always be paid: {other}"),

@@ -1,6 +1,6 @@
 //! HTTP clients of the servers under test.
 //!
-//! They speak just enough HTTP/1.1, to leave the machine to the servers.
+//! They implement a minimum of HTTP/1.1, to leave CPU time to the servers.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -75,7 +75,7 @@ impl Connection {
         self.post_with(path, &user, body).await
     }
 
-    /// Sends a POST request that may wait so many seconds for the result.
+    /// Sends a POST request with `Prefer: wait`, in seconds.
     pub(crate) async fn post_waiting(&mut self, path: &str, seconds: u8, body: &[u8]) -> anyhow::Result<u16> {
         self.post_with(path, &format!("prefer: wait={seconds}\r\n"), body).await
     }

@@ -1,13 +1,13 @@
 //! `holdfast-tools bench`: throughput and latency, beside a baseline measured in the same run.
 
+mod baseline;
 mod bookings;
 mod calendar;
-mod ceiling;
-mod child;
 mod holds;
 mod http;
 mod load;
 mod report;
+mod server_process;
 mod shop;
 mod stays;
 mod stores;
@@ -24,7 +24,7 @@ use indicatif::ProgressBar;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: Benchmark,
+    benchmark: Benchmark,
 }
 
 #[derive(clap::Subcommand)]
@@ -44,7 +44,7 @@ enum Benchmark {
     Bookings(bookings::Args),
     /// The empty handler itself, started by the other benchmarks.
     #[command(hide = true)]
-    Ceiling(ceiling::Args),
+    Baseline(baseline::Args),
 }
 
 #[derive(clap::Args, Clone)]
@@ -68,14 +68,14 @@ pub(crate) struct StaysArgs {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    match args.what {
+    match args.benchmark {
         Benchmark::Stays(args) => runtime.block_on(stays::run(&args))?,
         Benchmark::Shop(args) => runtime.block_on(shop::run(&args))?,
         Benchmark::Stores(args) => runtime.block_on(stores::run(&args))?,
         Benchmark::Calendar(args) => runtime.block_on(calendar::run(&args))?,
         Benchmark::Tickets(args) => runtime.block_on(tickets::run(&args))?,
         Benchmark::Bookings(args) => runtime.block_on(bookings::run(&args))?,
-        Benchmark::Ceiling(args) => runtime.block_on(ceiling::run(&args))?,
+        Benchmark::Baseline(args) => runtime.block_on(baseline::run(&args))?,
     }
     Ok(ExitCode::SUCCESS)
 }

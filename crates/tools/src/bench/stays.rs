@@ -8,11 +8,11 @@ use anyhow::ensure;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::StaysArgs;
-use super::child::Server;
 use super::holds::{Night, PlaceHold, create_room_types, hold_json, hot_night, spread_night};
 use super::http::{Connection, Scenario, measure};
 use super::load::{Measured, alternate};
 use super::report::Report;
+use super::server_process::Server;
 
 const BATCH_HOLDS: usize = 4_096;
 const BATCH_CONNECTIONS: usize = 2;
@@ -60,20 +60,20 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Measures each line with a store of its own, so that lines do not affect each other; all in alternation.
     async fn run(&mut self) -> anyhow::Result<()> {
-        let (ceiling, per_core) = (Server::ceiling()?, Server::ceiling_per_core()?);
+        let (baseline, per_core) = (Server::baseline()?, Server::baseline_per_core()?);
         let [spread, hot, confirm, batches] =
             [Store::new().await?, Store::new().await?, Store::new().await?, Store::new().await?];
         let is_selected =
             |name: &str| name.starts_with("empty") || self.args.only.as_ref().is_none_or(|words| name.contains(words));
         let measured = alternate(self.args.time, async |line, time| match LINES[line] {
             name if !is_selected(name) => Ok(Measured::nothing()),
-            BASELINE => self.measure(BASELINE, &ceiling, time, self.place(spread_night)).await,
+            BASELINE => self.measure(BASELINE, &baseline, time, self.place(spread_night)).await,
             BASELINE_PER_CORE => self.measure(BASELINE_PER_CORE, &per_core, time, self.place(spread_night)).await,
             SPREAD => self.measure(SPREAD, &spread.server, time, self.place(spread_night)).await,
             HOT => self.measure(HOT, &hot.server, time, self.place(hot_night)).await,
             CONFIRM => self.measure(CONFIRM, &confirm.server, time, self.place_and_confirm()).await,
             BATCHES => self.measure_batches(&batches.server, time).await,
-            BASELINE_GET => self.measure(BASELINE_GET, &ceiling, time, |_| Availability::new()).await,
+            BASELINE_GET => self.measure(BASELINE_GET, &baseline, time, |_| Availability::new()).await,
             _ => self.measure(AVAILABILITY, &spread.server, time, |_| Availability::new()).await,
         });
         let measured: [Measured; LINES.len()] = measured.await?;

@@ -35,7 +35,7 @@ const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS queue_place (
     event_id   bigint NOT NULL,
     number     bigint NOT NULL CONSTRAINT queue_place_number CHECK (number > 0),
-    user_id    bigint NOT NULL,
+    user_id    text NOT NULL,
     -- Milliseconds since 1970, as the room counts them.
     joined_at  bigint NOT NULL,
     entry_id   bytea,
@@ -50,7 +50,7 @@ const READ: &str = "SELECT event_id, number, user_id, joined_at, entry_id, enter
     FROM queue_place ORDER BY event_id, number";
 
 const JOINED: &str = "INSERT INTO queue_place (event_id, number, user_id, joined_at)
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])";
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[])";
 const ENTERED: &str =
     "UPDATE queue_place SET entry_id = new.entry_id, entered_at = new.entered_at, expires_at = new.expires_at
     FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
@@ -156,7 +156,7 @@ async fn write(client: &mut Client, records: &[(EventId, Record)]) -> Result<(),
             Record::Joined { number, user, at } => {
                 joined.0.push(event);
                 joined.1.push(*number as i64);
-                joined.2.push(user.get() as i64);
+                joined.2.push(user.to_string());
                 joined.3.push(at.as_millis());
             }
             // The last renewal wins.

@@ -22,7 +22,7 @@ const SCHEMA: &str = "
 CREATE TABLE queue_place (
     event_id   INTEGER NOT NULL,
     number     INTEGER NOT NULL,
-    user_id    INTEGER NOT NULL,
+    user_id    TEXT    NOT NULL,
     joined_at  INTEGER NOT NULL,
     entry_id   BLOB,
     entered_at INTEGER,
@@ -143,7 +143,8 @@ fn read(connection: &Connection) -> rusqlite::Result<Vec<Result<Row, Error>>> {
     let mut statement = connection.prepare(sql)?;
     let rows = statement.query_map([], |columns| {
         let entry = (columns.get(4)?, columns.get(5)?, columns.get(6)?);
-        Ok(row(columns.get(0)?, columns.get(1)?, columns.get(2)?, columns.get(3)?, entry))
+        let user: String = columns.get(2)?;
+        Ok(row(columns.get(0)?, columns.get(1)?, &user, columns.get(3)?, entry))
     })?;
     rows.collect()
 }
@@ -157,7 +158,7 @@ fn write(connection: &mut Connection, records: &[(EventId, Record)]) -> rusqlite
                 .prepare_cached(
                     "INSERT INTO queue_place (event_id, number, user_id, joined_at) VALUES (?1, ?2, ?3, ?4)",
                 )?
-                .execute(params![event, *number as i64, user.get() as i64, at.as_millis()])?,
+                .execute(params![event, *number as i64, user.to_string(), at.as_millis()])?,
             Record::Entered { number, admission } => transaction
                 .prepare_cached(
                     "UPDATE queue_place SET entry_id = ?3, entered_at = ?4, expires_at = ?5

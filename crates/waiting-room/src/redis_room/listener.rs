@@ -74,7 +74,7 @@ fn read(message: &str) -> Option<Change> {
     match kind {
         "moved" => Some(Change::Moved { event }),
         "admitted" => {
-            let user = UserId::new(words.next()?.parse().ok()?)?;
+            let user = UserId::parse_text(words.next()?)?;
             Some(Change::Admitted { event, user, at: Timestamp::from_millis(words.next()?.parse().ok()?) })
         }
         _ => None,

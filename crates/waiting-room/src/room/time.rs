@@ -16,7 +16,7 @@ impl Room {
                 self.drop_waiter(number);
             }
             while let Some((_, user)) = self.first_entry().filter(|(due, _)| *due <= at) {
-                self.drop_entry(user);
+                self.drop_entry(&user);
             }
             self.update_ready();
         }
@@ -31,8 +31,8 @@ impl Room {
         self.has_moved = true;
     }
 
-    pub(super) fn drop_entry(&mut self, user: UserId) -> bool {
-        let Some(inside) = self.entries.remove(&user) else { return false };
+    pub(super) fn drop_entry(&mut self, user: &UserId) -> bool {
+        let Some(inside) = self.entries.remove(user) else { return false };
         self.records.push(Record::Ended { number: inside.number });
         true
     }
@@ -82,11 +82,11 @@ impl Room {
 
     fn first_waiter(&mut self) -> Option<(Timestamp, u64)> {
         let queue = &self.queue;
-        self.waiter_deadlines.first(|number| queue.get(number).map(Waiter::deadline))
+        self.waiter_deadlines.first(|number| queue.get(*number).map(Waiter::deadline))
     }
 
     fn first_entry(&mut self) -> Option<(Timestamp, UserId)> {
         let entries = &self.entries;
-        self.entry_deadlines.first(|user| entries.get(&user).map(|inside| inside.admission.expires_at))
+        self.entry_deadlines.first(|user| entries.get(user).map(|inside| inside.admission.expires_at))
     }
 }

@@ -49,12 +49,12 @@ fn plan(random: &mut Random) -> Call {
 
 async fn run(room: &dyn WaitingRoom, event: EventId, settings: &EventSettings, call: &Call) -> String {
     match *call {
-        Call::Join(user_number) => format!("{:?}", room.join(event, settings, user(user_number)).await),
-        Call::Poll(user_number) => format!("{:?}", room.poll(event, settings, user(user_number)).await),
-        Call::Enter(user_number) => format!("{:?}", room.enter(event, settings, user(user_number)).await),
-        Call::Leave(user_number) => format!("{:?}", room.leave(event, settings, user(user_number)).await),
-        Call::GiveBack(user_number) => format!("{:?}", room.give_back(event, settings, user(user_number)).await),
-        Call::Entry(user_number) => format!("{:?}", room.entry(event, settings, user(user_number)).await),
+        Call::Join(user_number) => format!("{:?}", room.join(event, settings, &user(user_number)).await),
+        Call::Poll(user_number) => format!("{:?}", room.poll(event, settings, &user(user_number)).await),
+        Call::Enter(user_number) => format!("{:?}", room.enter(event, settings, &user(user_number)).await),
+        Call::Leave(user_number) => format!("{:?}", room.leave(event, settings, &user(user_number)).await),
+        Call::GiveBack(user_number) => format!("{:?}", room.give_back(event, settings, &user(user_number)).await),
+        Call::Entry(user_number) => format!("{:?}", room.entry(event, settings, &user(user_number)).await),
         Call::Stats => format!("{:?}", room.stats(event, settings).await),
         Call::Configure => format!("{:?}", room.configure(event, settings).await),
         Call::Tidy => format!("{:?}", room.tidy().await),

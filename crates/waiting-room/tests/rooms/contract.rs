@@ -32,7 +32,7 @@ async fn join_while_inside_keeps_entry() {
 }
 
 #[tokio::test]
-async fn call_without_place_is_rejected() {
+async fn call_without_position_is_rejected() {
     for kind in Kind::ALL {
         let fixture = RoomFixture::new(kind, 1).await;
         assert_eq!(fixture.poll(1).await, None, "{kind:?}");
@@ -83,7 +83,7 @@ async fn repeated_enter_returns_same_entry() {
         let again = fixture.enter(1).await.unwrap();
         assert_eq!((again.first, &again.entry), (false, &first.entry), "{kind:?}");
         assert_eq!(fixture.entry(1).await, Some(first.entry.clone()), "{kind:?}");
-        let claims = keys().check(&first.entry.token, EVENT, user(1), fixture.now()).unwrap();
+        let claims = keys().check(&first.entry.token, EVENT, &user(1), fixture.now()).unwrap();
         assert_eq!(claims.entry_id, first.entry.id, "{kind:?}");
         let full_second = first.entry.expires_at.as_millis().cast_unsigned().div_ceil(1_000).cast_signed() * 1_000;
         assert_eq!(claims.expires_at.as_millis(), full_second, "{kind:?}");
@@ -312,7 +312,7 @@ async fn admission_rate_covers_last_minute() {
 }
 
 #[tokio::test]
-async fn obedient_poller_keeps_place() {
+async fn poller_at_given_interval_keeps_place() {
     let timings = Timings { ready_ttl: Span::from_secs(7), waiter_ttl: Span::from_secs(11), ..Timings::default() };
     for kind in [Kind::Pure, Kind::Redis] {
         let fixture = RoomFixture::with(kind, 2, timings).await;

@@ -3,9 +3,9 @@
 
 mod conformance;
 mod contract;
-mod failing;
-mod killed;
-mod million;
+mod crash;
+mod journal_failures;
+mod large_queues;
 mod model;
 mod pure;
 mod races;

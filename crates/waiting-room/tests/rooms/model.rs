@@ -46,48 +46,48 @@ impl NaiveRoom {
         }
     }
 
-    fn refresh_waiter(&mut self, user: UserId) {
+    fn refresh_waiter(&mut self, user: &UserId) {
         let waits = self.now + TIMINGS.waiter_ttl;
-        self.line.iter_mut().filter(|(member, ..)| *member == user).for_each(|(_, until, _)| *until = waits);
+        self.line.iter_mut().filter(|(member, ..)| member == user).for_each(|(_, until, _)| *until = waits);
     }
 
-    fn join(&mut self, user: UserId) {
+    fn join(&mut self, user: &UserId) {
         self.refresh_waiter(user);
         if self.describe(user) == "gone" {
-            self.line.push((user, self.now + TIMINGS.waiter_ttl, None));
+            self.line.push((user.clone(), self.now + TIMINGS.waiter_ttl, None));
         }
         self.update_ready();
     }
 
-    fn poll(&mut self, user: UserId) {
+    fn poll(&mut self, user: &UserId) {
         self.refresh_waiter(user);
         for (member, entered, expires) in &mut self.inside {
-            if *member == user {
+            if member == user {
                 *expires = (*expires).max((self.now + TIMINGS.entry_ttl).min(*entered + TIMINGS.entry_max));
             }
         }
     }
 
-    fn enter(&mut self, user: UserId) {
+    fn enter(&mut self, user: &UserId) {
         self.refresh_waiter(user);
-        if let Some(rank) = self.line.iter().position(|(member, _, ready)| *member == user && ready.is_some()) {
+        if let Some(rank) = self.line.iter().position(|(member, _, ready)| member == user && ready.is_some()) {
             self.line.remove(rank);
-            self.inside.push((user, self.now, self.now + TIMINGS.entry_ttl));
+            self.inside.push((user.clone(), self.now, self.now + TIMINGS.entry_ttl));
         }
         self.update_ready();
     }
 
-    fn leave(&mut self, user: UserId, with_place: bool) {
-        self.line.retain(|(member, ..)| !with_place || *member != user);
-        self.inside.retain(|(member, ..)| *member != user);
+    fn leave(&mut self, user: &UserId, with_place: bool) {
+        self.line.retain(|(member, ..)| !with_place || member != user);
+        self.inside.retain(|(member, ..)| member != user);
         self.update_ready();
     }
 
-    fn describe(&self, user: UserId) -> String {
-        if let Some((_, entered, expires)) = self.inside.iter().find(|(member, ..)| *member == user) {
+    fn describe(&self, user: &UserId) -> String {
+        if let Some((_, entered, expires)) = self.inside.iter().find(|(member, ..)| member == user) {
             return format!("entered {entered:?} {expires:?}");
         }
-        match self.line.iter().enumerate().find(|(_, (member, ..))| *member == user) {
+        match self.line.iter().enumerate().find(|(_, (member, ..))| member == user) {
             Some((rank, (_, _, None))) => format!("waiting {rank}"),
             Some((rank, (_, _, Some(until)))) => format!("ready {rank} {until:?}"),
             None => "gone".into(),
@@ -118,16 +118,16 @@ fn history(seed: u64) {
         let user = user(1 + random.below(12));
         let standing = match random.below(20) {
             0..6 => {
-                naive.join(user);
-                describe(Some(room.join(user, now).0.standing))
+                naive.join(&user);
+                describe(Some(room.join(&user, now).0.standing))
             }
             6..11 => {
-                naive.poll(user);
-                describe(room.poll(user, now).map(|state| state.standing))
+                naive.poll(&user);
+                describe(room.poll(&user, now).map(|state| state.standing))
             }
             11..16 => {
-                naive.enter(user);
-                match room.enter(user, [0; 16], now) {
+                naive.enter(&user);
+                match room.enter(&user, [0; 16], now) {
                     EnterOutcome::Entered { state, .. } => describe(Some(state.standing)),
                     EnterOutcome::NotYet(state) => {
                         assert!(matches!(state.standing, Standing::Waiting { .. }));
@@ -137,15 +137,15 @@ fn history(seed: u64) {
                 }
             }
             16 => {
-                naive.leave(user, true);
-                room.leave(user, now);
+                naive.leave(&user, true);
+                room.leave(&user, now);
                 describe(None)
             }
             17 => {
-                naive.leave(user, false);
-                naive.poll(user);
-                room.give_back(user, now);
-                describe(room.poll(user, now).map(|state| state.standing))
+                naive.leave(&user, false);
+                naive.poll(&user);
+                room.give_back(&user, now);
+                describe(room.poll(&user, now).map(|state| state.standing))
             }
             18 => {
                 let settings = &mut naive.settings;
@@ -156,11 +156,11 @@ fn history(seed: u64) {
                 }
                 room.configure(settings, now);
                 naive.update_ready();
-                naive.describe(user)
+                naive.describe(&user)
             }
-            _ => naive.describe(user),
+            _ => naive.describe(&user),
         };
-        assert_eq!(naive.describe(user), standing, "seed {seed}, step {step}");
+        assert_eq!(naive.describe(&user), standing, "seed {seed}, step {step}");
         check_counts(&mut room, &naive, now, seed);
     }
 }

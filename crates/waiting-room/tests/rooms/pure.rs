@@ -35,14 +35,14 @@ impl Pure {
         answer
     }
 
-    fn view(&self, event: EventId, user: UserId, state: &UserState) -> View {
+    fn view(&self, event: EventId, user: &UserId, state: &UserState) -> View {
         View::new(&self.options.keys, &self.options.timings, event, user, state)
     }
 }
 
 #[async_trait]
 impl WaitingRoom for Pure {
-    async fn join(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Joined, Error> {
+    async fn join(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<Joined, Error> {
         let (state, new) = self.with(event, settings, |room, now| room.join(user, now));
         Ok(Joined { view: self.view(event, user, &state), new })
     }
@@ -51,7 +51,7 @@ impl WaitingRoom for Pure {
         &self,
         event: EventId,
         settings: &EventSettings,
-        user: UserId,
+        user: &UserId,
     ) -> Result<Result<View, Refusal>, Error> {
         let state = self.with(event, settings, |room, now| room.poll(user, now));
         Ok(state.map(|state| self.view(event, user, &state)).ok_or(Refusal::NotInQueue))
@@ -61,7 +61,7 @@ impl WaitingRoom for Pure {
         &self,
         event: EventId,
         settings: &EventSettings,
-        user: UserId,
+        user: &UserId,
     ) -> Result<Result<Entered, Refusal>, Error> {
         let id = (self.options.ids)();
         Ok(match self.with(event, settings, |room, now| room.enter(user, id, now)) {
@@ -74,15 +74,15 @@ impl WaitingRoom for Pure {
         })
     }
 
-    async fn leave(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<bool, Error> {
+    async fn leave(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<bool, Error> {
         Ok(self.with(event, settings, |room, now| room.leave(user, now)))
     }
 
-    async fn give_back(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<bool, Error> {
+    async fn give_back(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<bool, Error> {
         Ok(self.with(event, settings, |room, now| room.give_back(user, now)))
     }
 
-    async fn entry(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Option<Entry>, Error> {
+    async fn entry(&self, event: EventId, settings: &EventSettings, user: &UserId) -> Result<Option<Entry>, Error> {
         let admission = self.with(event, settings, |room, now| room.entry(user, now));
         Ok(admission.map(|admission| Entry::sign(&self.options.keys, event, user, admission)))
     }

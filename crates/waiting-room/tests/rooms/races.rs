@@ -1,4 +1,4 @@
-//! Concurrent calls.
+//! Concurrent joins and enters of many users, and of one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,31 +11,32 @@ use crate::support::{EVENT, Kind, RoomFixture, user};
 async fn concurrent_enters_respect_limit() {
     for kind in Kind::ALL {
         let fixture = Arc::new(RoomFixture::new(kind, 100).await);
-        let joins: Vec<_> = (1..=300).map(|number| tokio::spawn(run(fixture.clone(), number, false))).collect();
+        let joins: Vec<_> = (1..=300).map(|number| tokio::spawn(join(fixture.clone(), number))).collect();
         let mut ranks = BTreeSet::new();
         for join in joins {
             ranks.insert(join.await.unwrap());
         }
         assert_eq!(ranks.len(), 300, "no ties: {kind:?}");
         assert_eq!((ranks.first(), ranks.last()), (Some(&0), Some(&299)), "{kind:?}");
-        let enters: Vec<_> = (1..=300).map(|number| tokio::spawn(run(fixture.clone(), number, true))).collect();
+        let enters: Vec<_> = (1..=300).map(|number| tokio::spawn(enter(fixture.clone(), number))).collect();
         let mut entered = 0;
         for enter in enters {
-            entered += enter.await.unwrap();
+            entered += u32::from(enter.await.unwrap());
         }
         assert_eq!(entered, 100, "{kind:?}");
         assert_eq!(fixture.counts().await, (200, 0, 100), "{kind:?}");
     }
 }
 
-/// Returns the rank on joining, or whether entering succeeded.
-async fn run(fixture: Arc<RoomFixture>, number: u64, enter: bool) -> u64 {
-    if !enter {
-        return fixture.join(number).await.view.rank;
-    }
+async fn join(fixture: Arc<RoomFixture>, number: u64) -> u64 {
+    fixture.join(number).await.view.rank
+}
+
+/// Returns whether the user entered; the other outcome is a user whose turn has not come.
+async fn enter(fixture: Arc<RoomFixture>, number: u64) -> bool {
     match fixture.room.enter(EVENT, &fixture.settings, user(number)).await.unwrap() {
-        Ok(entered) => u64::from(entered.first),
-        Err(Refusal::NotYourTurn(_)) => 0,
+        Ok(entered) => entered.first,
+        Err(Refusal::NotYourTurn(_)) => false,
         Err(Refusal::NotInQueue) => panic!("{number} has joined"),
     }
 }

@@ -95,9 +95,9 @@ async fn ended_rows_are_deleted() {
     let mut changes = room.subscribe();
     for event in 1..=3 {
         for number in 1..=20 {
-            room.join(EventId(event), &space(5), user(number)).await.unwrap();
+            room.join(EventId(event), &space(5), &user(number)).await.unwrap();
         }
-        room.enter(EventId(event), &space(5), user(1)).await.unwrap().unwrap();
+        room.enter(EventId(event), &space(5), &user(1)).await.unwrap().unwrap();
     }
     assert!(std::iter::from_fn(|| changes.try_recv().ok()).any(|change| matches!(change, Change::Admitted { .. })));
     clock.advance(Span::from_secs(400));
@@ -107,7 +107,7 @@ async fn ended_rows_are_deleted() {
     assert_eq!(journal.load(), Ok(Vec::new()));
     drop(journal);
     let room = open().await;
-    assert_eq!(room.join(EVENT, &space(5), user(1)).await.unwrap().view.rank, 0);
+    assert_eq!(room.join(EVENT, &space(5), &user(1)).await.unwrap().view.rank, 0);
 }
 
 #[tokio::test]

@@ -100,8 +100,10 @@ pub(crate) fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(Timestamp::from_millis(START)))
 }
 
+/// Returns a user: integers and texts in turn.
 pub(crate) fn user(number: u64) -> UserId {
-    UserId::new(number).unwrap()
+    let text = if number.is_multiple_of(2) { format!("auth0|{number}:{{a}}%") } else { number.to_string() };
+    UserId::parse_text(&text).unwrap()
 }
 
 pub(crate) fn space(max_concurrent: u32) -> EventSettings {
@@ -146,7 +148,7 @@ impl RoomFixture {
     }
 
     pub(crate) async fn join(&self, number: u64) -> Joined {
-        self.room.join(EVENT, &self.settings, user(number)).await.unwrap()
+        self.room.join(EVENT, &self.settings, &user(number)).await.unwrap()
     }
 
     pub(crate) async fn join_all(&self, numbers: impl IntoIterator<Item = u64>) {
@@ -156,7 +158,7 @@ impl RoomFixture {
     }
 
     pub(crate) async fn poll(&self, number: u64) -> Option<View> {
-        match self.room.poll(EVENT, &self.settings, user(number)).await.unwrap() {
+        match self.room.poll(EVENT, &self.settings, &user(number)).await.unwrap() {
             Ok(view) => Some(view),
             Err(refusal) => {
                 assert_eq!(refusal, Refusal::NotInQueue, "a poll is never too early");
@@ -166,19 +168,19 @@ impl RoomFixture {
     }
 
     pub(crate) async fn enter(&self, number: u64) -> Result<Entered, Refusal> {
-        self.room.enter(EVENT, &self.settings, user(number)).await.unwrap()
+        self.room.enter(EVENT, &self.settings, &user(number)).await.unwrap()
     }
 
     pub(crate) async fn leave(&self, number: u64) -> bool {
-        self.room.leave(EVENT, &self.settings, user(number)).await.unwrap()
+        self.room.leave(EVENT, &self.settings, &user(number)).await.unwrap()
     }
 
     pub(crate) async fn give_back(&self, number: u64) -> bool {
-        self.room.give_back(EVENT, &self.settings, user(number)).await.unwrap()
+        self.room.give_back(EVENT, &self.settings, &user(number)).await.unwrap()
     }
 
     pub(crate) async fn entry(&self, number: u64) -> Option<Entry> {
-        self.room.entry(EVENT, &self.settings, user(number)).await.unwrap()
+        self.room.entry(EVENT, &self.settings, &user(number)).await.unwrap()
     }
 
     pub(crate) async fn configure(&mut self, change: impl FnOnce(&mut EventSettings)) {

@@ -1,8 +1,8 @@
 //! Conversions from and to the types of the rules.
 
 use holdfast_core::Timestamp;
-use holdfast_core::calendar::{BlockStatus, RoomId, RoomLock, RoomReservation, RoomReservationState, SlotStart};
-use holdfast_core::hold::Status;
+use holdfast_core::calendar::{BlockStatus, RoomId, RoomReservation, RoomReservationState, SlotStart, SlotsItem};
+use holdfast_core::hold::{Hold, Status};
 
 use super::{BlockedStatus, BlockedView, LineView, LockStatus, LockView, RoomReservationStatus, RoomReservationView};
 use crate::calendar::slot::SlotRefBody;
@@ -14,31 +14,32 @@ impl LineView {
 }
 
 impl LockView {
-    pub fn new(lock: &RoomLock, now: Timestamp) -> Self {
-        let (status, reservation_id) = match lock.status(now) {
+    pub fn new(lock: &Hold, now: Timestamp) -> Self {
+        let item = lock.item::<SlotsItem>();
+        let status = match lock.status(now) {
             // A prepared confirmation is shown as locked: it is decided within a moment.
-            Status::Held | Status::Prepared => (LockStatus::Locked, None),
-            Status::Confirmed { record } => (LockStatus::Confirmed, Some(record)),
-            Status::Cancelled => (LockStatus::Released, None),
-            Status::Replaced => (LockStatus::Replaced, None),
-            Status::Expired => (LockStatus::Expired, None),
+            Status::Held | Status::Prepared => LockStatus::Locked,
+            Status::Confirmed => LockStatus::Confirmed,
+            Status::Cancelled => LockStatus::Released,
+            Status::Replaced => LockStatus::Replaced,
+            Status::Expired => LockStatus::Expired,
         };
         Self {
             lock_id: lock.id.0,
-            room_id: lock.room.get(),
-            user_id: lock.owner.get(),
-            slots: lock.slots.iter().map(|slot| LineView::new(slot.start, slot.minutes, slot.price)).collect(),
-            total_price: lock.total,
+            room_id: item.room.get(),
+            user_id: (&lock.owner).into(),
+            slots: item.slots.iter().map(|slot| LineView::new(slot.start, slot.minutes, slot.price)).collect(),
+            total_price: lock.total(),
             currency: lock.currency.as_str().to_owned(),
             status,
             created_at: lock.created_at.to_jiff(),
-            expires_at: lock.expires_at.to_jiff(),
-            reservation_id,
+            expires_at: lock.ends_at().to_jiff(),
+            reservation_id: lock.record(),
         }
     }
 
     /// State of the lock when it was placed.
-    pub fn placed(lock: &RoomLock) -> Self {
+    pub fn placed(lock: &Hold) -> Self {
         Self::new(lock, lock.created_at)
     }
 }
@@ -54,7 +55,7 @@ impl RoomReservationView {
             reservation_id: reservation.id.get(),
             lock_id: reservation.lock.0,
             room_id: reservation.room.get(),
-            user_id: reservation.user.get(),
+            user_id: (&reservation.user).into(),
             slots: reservation.slots.iter().map(line).collect(),
             total_price: reservation.total,
             currency: reservation.currency.as_str().to_owned(),

@@ -2,14 +2,14 @@
 
 use holdfast_core::Fault;
 use holdfast_core::calendar::generation::Generation;
-use holdfast_core::calendar::hours::{Exception, OpenHours, OperatingHours};
+use holdfast_core::calendar::hours::{Exception, OpenInterval, OperatingHours};
 use holdfast_core::calendar::local_time::{parse_weekday, weekday_name};
 use holdfast_core::calendar::room::{Peak, RoomDraft};
 use holdfast_core::calendar::{LocalTime, Room, RoomId, RoomReservationId, Weekdays};
 use jiff::civil::{Date, Weekday};
 
 use super::{
-    ExceptionBody, GenerationView, HolidaysView, HoursBody, HoursView, NewRoomBody, OpenHoursBody, PeakBody,
+    ExceptionBody, GenerationView, HolidaysView, HoursBody, HoursView, NewRoomBody, OpenIntervalBody, PeakBody,
     RoomChangeBody, RoomView,
 };
 use crate::parse::{InvalidField, parse_date};
@@ -97,20 +97,20 @@ impl RoomView {
     }
 }
 
-impl OpenHoursBody {
-    fn read(&self, field: &'static str) -> Result<OpenHours, InvalidField> {
-        times(field, &self.from, &self.to).map(|(from, to)| OpenHours { from, to })
+impl OpenIntervalBody {
+    fn read(&self, field: &'static str) -> Result<OpenInterval, InvalidField> {
+        times(field, &self.from, &self.to).map(|(from, to)| OpenInterval { from, to })
     }
 
-    fn new(hours: OpenHours) -> Self {
+    fn new(hours: OpenInterval) -> Self {
         Self { from: hours.from.to_string(), to: hours.to.to_string() }
     }
 }
 
 impl HoursBody {
     /// Returns the weekly hours, Monday first, and the exceptions.
-    pub fn read(&self) -> Result<([Vec<OpenHours>; 7], Vec<Exception>), InvalidField> {
-        let mut weekly: [Vec<OpenHours>; 7] = Default::default();
+    pub fn read(&self) -> Result<([Vec<OpenInterval>; 7], Vec<Exception>), InvalidField> {
+        let mut weekly: [Vec<OpenInterval>; 7] = Default::default();
         for (name, hours) in &self.weekly {
             let day = parse_weekday(name).ok_or_else(|| InvalidField::new("weekly", Fault::UnknownWeekday))?;
             let hours: Result<_, _> = hours.iter().map(|hours| hours.read("weekly")).collect();
@@ -126,7 +126,7 @@ impl HoursBody {
 
 impl HoursView {
     pub fn new(room: RoomId, hours: &OperatingHours) -> Self {
-        let list = |hours: &[OpenHours]| hours.iter().copied().map(OpenHoursBody::new).collect();
+        let list = |hours: &[OpenInterval]| hours.iter().copied().map(OpenIntervalBody::new).collect();
         let exception = |it: &Exception| ExceptionBody { date: it.date.to_string(), hours: list(&it.hours) };
         Self {
             room_id: room.get(),

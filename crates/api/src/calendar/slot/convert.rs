@@ -1,14 +1,14 @@
 //! Conversions from and to the types of the rules.
 
 use holdfast_core::Fault;
-use holdfast_core::calendar::availability::{AskedSlot, AskedStatus, Availability, AvailabilityResult};
+use holdfast_core::calendar::availability::{Availability, AvailabilityResult, RequestedSlot, RequestedSlotStatus};
 use holdfast_core::calendar::stats::{Sold, Stats};
 use holdfast_core::calendar::{LocalTime, RoomReservationId, SlotStart, SlotStatus, SlotView as Slot};
 use jiff::civil::Date;
 
 use super::{
-    AskedSlotView, AskedStatusView, AvailabilityView, DayView, HourView, ResultView, SlotRefBody, SlotView, StatsView,
-    StatusView,
+    AvailabilityView, DayView, HourView, RequestedSlotStatusView, RequestedSlotView, ResultView, SlotRefBody, SlotView,
+    StatsView, StatusView,
 };
 use crate::parse::{InvalidField, parse_date};
 
@@ -88,25 +88,25 @@ impl AvailabilityView {
             },
             total_price: availability.total_price,
             currency: availability.currency.as_str().to_owned(),
-            slots: availability.slots.iter().map(AskedSlotView::new).collect(),
+            slots: availability.slots.iter().map(RequestedSlotView::new).collect(),
         }
     }
 }
 
-impl AskedSlotView {
-    fn new(slot: &AskedSlot) -> Self {
+impl RequestedSlotView {
+    fn new(slot: &RequestedSlot) -> Self {
         Self {
             date: slot.start.date(),
             time: slot.start.time().to_string(),
             status: match slot.status {
-                AskedStatus::Available => AskedStatusView::Available,
-                AskedStatus::LockedByCaller => AskedStatusView::LockedByCaller,
-                AskedStatus::Locked => AskedStatusView::Locked,
-                AskedStatus::Reserved => AskedStatusView::Reserved,
-                AskedStatus::Blocked => AskedStatusView::Blocked,
-                AskedStatus::Maintenance => AskedStatusView::Maintenance,
-                AskedStatus::Past => AskedStatusView::Past,
-                AskedStatus::Missing => AskedStatusView::NotFound,
+                RequestedSlotStatus::Available => RequestedSlotStatusView::Available,
+                RequestedSlotStatus::LockedByCaller => RequestedSlotStatusView::LockedByCaller,
+                RequestedSlotStatus::Locked => RequestedSlotStatusView::Locked,
+                RequestedSlotStatus::Reserved => RequestedSlotStatusView::Reserved,
+                RequestedSlotStatus::Blocked => RequestedSlotStatusView::Blocked,
+                RequestedSlotStatus::Maintenance => RequestedSlotStatusView::Maintenance,
+                RequestedSlotStatus::Past => RequestedSlotStatusView::Past,
+                RequestedSlotStatus::Missing => RequestedSlotStatusView::NotFound,
             },
             price: slot.price,
         }

@@ -1,14 +1,14 @@
 //! Availability, statistics and lists of slots.
 
 use super::*;
-use crate::calendar::availability::{AskedStatus, Availability, AvailabilityResult, availability};
+use crate::calendar::availability::{Availability, AvailabilityResult, RequestedSlotStatus, availability};
 use crate::calendar::generation::ClearOldSlots;
 use crate::calendar::reservation::CancelRoomReservation;
 use crate::calendar::stats::{Sold, stats};
 use crate::rejection::Fault;
 
 fn ask(world: &mut World, room: RoomId, by: Option<u64>, slots: &[SlotStart]) -> Result<Availability, Rejection> {
-    world.ask(|rows, at| availability(rows, at, room, by.map(user), slots))
+    world.ask(|rows, at| availability(rows, at, room, by.map(user).as_ref(), slots))
 }
 
 /// Returns a room that has a slot of every status tomorrow.
@@ -48,7 +48,7 @@ fn result_depends_on_slots_and_caller() {
     }
     let past = ask(&mut world, room, None, &slots_at(TODAY, &["08:00", "09:00"])).unwrap();
     assert_eq!(past.result, Unavailable, "one slot has begun");
-    assert_eq!(past.slots[0].status, AskedStatus::Past);
+    assert_eq!(past.slots[0].status, RequestedSlotStatus::Past);
     world.wait(Span::from_secs(300));
     let found = ask(&mut world, room, Some(2), &slots_at(TOMORROW, &["09:00", "10:00"])).unwrap();
     assert_eq!(found.result, Available, "an ended lock frees its slots at once");
@@ -62,16 +62,16 @@ fn slots_have_status_and_price_in_order() {
     let actual: Vec<_> =
         found.slots.iter().map(|slot| (slot.start.time().to_string(), slot.status, slot.price)).collect();
     let expected = [
-        ("08:00", AskedStatus::Available, Some(10_000)),
-        ("08:30", AskedStatus::Missing, None),
-        ("10:00", AskedStatus::LockedByCaller, Some(10_000)),
-        ("11:00", AskedStatus::Reserved, Some(10_000)),
-        ("12:00", AskedStatus::Blocked, Some(10_000)),
-        ("13:00", AskedStatus::Maintenance, Some(10_000)),
+        ("08:00", RequestedSlotStatus::Available, Some(10_000)),
+        ("08:30", RequestedSlotStatus::Missing, None),
+        ("10:00", RequestedSlotStatus::LockedByCaller, Some(10_000)),
+        ("11:00", RequestedSlotStatus::Reserved, Some(10_000)),
+        ("12:00", RequestedSlotStatus::Blocked, Some(10_000)),
+        ("13:00", RequestedSlotStatus::Maintenance, Some(10_000)),
     ];
     assert_eq!(actual, expected.map(|(time, status, price)| (time.to_string(), status, price)));
     let found = ask(&mut world, room, Some(2), &slots_at(TOMORROW, &["10:00"])).unwrap();
-    assert_eq!(found.slots[0].status, AskedStatus::Locked);
+    assert_eq!(found.slots[0].status, RequestedSlotStatus::Locked);
 }
 
 #[test]

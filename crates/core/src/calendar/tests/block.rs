@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::calendar::block::UnblockSlots;
-use crate::calendar::confirm::RecoverLock;
 use crate::calendar::holiday::SetHolidays;
 use crate::calendar::reprice::{RepriceSlots, Repriced};
 use crate::calendar::room::ChangeRoom;
 use crate::command::{Stop, Writes};
 use crate::event::Event;
+use crate::hold::RecoverHold;
 use crate::rejection::Fault;
 use crate::table::TableState;
 
@@ -98,15 +98,15 @@ fn slot_is_not_locked_while_being_blocked() {
 
 #[test]
 fn abandoned_block_attempt_is_finished() {
-    for record in [None, Some(1)] {
+    for is_committed in [false, true] {
         let mut world = world();
         let room = room(&mut world);
         let slots = slots_at(TOMORROW, &["09:00"]);
         let block = block_command(room, &slots, BlockStatus::Blocked);
         let attempt = world.prepare(&block).unwrap();
-        assert!(world.memory.calendar.locks.rows().next().is_some(), "prepared");
+        assert!(world.memory.holds.rows().next().is_some(), "prepared");
         world.wait(Span::from_secs(3_600));
-        world.run(&RecoverLock { of: attempt, record }).unwrap();
+        world.run(&RecoverHold { of: attempt, is_committed }).unwrap();
         assert_eq!(world.memory.held.rows().count(), 0);
         assert_eq!(audit(&world), [""; 0]);
         lock(&mut world, room, 1, &slots).expect("the slot was not recorded as blocked");

@@ -1,20 +1,17 @@
 //! Confirming a lock, in one commit and in steps, and cancelling the reservation.
 
 use super::*;
-use crate::calendar::confirm::RecoverLock;
-use crate::calendar::lock::{self, ReleaseLock};
+use crate::calendar::line::ReleaseLock;
 use crate::calendar::reprice::RepriceSlots;
 use crate::calendar::reservation::{self, CancelRoomReservation};
 use crate::calendar::room::ChangeRoom;
 use crate::command::{Attempt, Stop};
 use crate::event::Event;
-use crate::hold::Indexed as _;
-use crate::hold::{AttemptId, HoldState};
-use crate::id::HoldId;
+use crate::hold::{AttemptId, HoldState, RecoverHold};
 use crate::table::TableState;
 
-fn confirm_command(lock: &RoomLock) -> ConfirmLock {
-    ConfirmLock { id: lock.id, actor: Actor::User(lock.owner) }
+fn confirm_command(lock: &Hold) -> ConfirmLock {
+    ConfirmLock::new(lock.id, Actor::User(lock.owner.clone()))
 }
 
 fn not_locked(reservation: Option<u64>) -> Rejection {
@@ -36,7 +33,7 @@ fn confirm_turns_lock_into_reservation() {
         world.wait(Span::from_secs(299));
         world.events.clear();
         let reservation = run(&mut world, &confirm_command(&lock)).unwrap();
-        assert_eq!((reservation.room, reservation.user, reservation.total), (room, user(1), 20_000));
+        assert_eq!((reservation.room, &reservation.user, reservation.total), (room, &user(1), 20_000));
         assert_eq!((reservation.lock, reservation.confirmed_at), (lock.id, world.now));
         assert_eq!(reservation.slots[1].date(), TOMORROW);
         assert_eq!(reservation.slots[1].time(), time("10:00"));
@@ -50,7 +47,7 @@ fn confirm_turns_lock_into_reservation() {
 
         let repeated = run(&mut world, &confirm_command(&lock));
         assert_eq!(repeated, Err(not_locked(Some(reservation.id.get()))), "a repeat returns the reservation");
-        let release = ReleaseLock { id: lock.id, actor: Actor::Admin };
+        let release = ReleaseLock::new(lock.id, Actor::Admin);
         assert_eq!(world.run(&release), Err(not_locked(Some(reservation.id.get()))));
     });
 }
@@ -60,16 +57,16 @@ fn confirm_of_ended_or_foreign_lock_is_rejected() {
     in_both_modes(|run| {
         let mut world = world();
         let room = room(&mut world);
-        let unknown = ConfirmLock { id: HoldId::new(world.now, [9; 10]), actor: Actor::Admin };
+        let unknown = ConfirmLock::new(HoldId::new(world.now, [9; 10]), Actor::Admin);
         assert_eq!(run(&mut world, &unknown), Err(not_locked(None)));
         let slots = slots_at(TOMORROW, &["09:00"]);
         let replaced = lock(&mut world, room, 1, &slots).unwrap();
         let released = lock(&mut world, room, 1, &slots).unwrap();
         assert_eq!(run(&mut world, &confirm_command(&replaced)), Err(not_locked(None)));
-        world.run(&ReleaseLock { id: released.id, actor: Actor::Admin }).unwrap();
+        world.run(&ReleaseLock::new(released.id, Actor::Admin)).unwrap();
         assert_eq!(run(&mut world, &confirm_command(&released)), Err(not_locked(None)));
         let expired = lock(&mut world, room, 1, &slots).unwrap();
-        let other = ConfirmLock { id: expired.id, actor: Actor::User(user(2)) };
+        let other = ConfirmLock::new(expired.id, Actor::User(user(2)));
         assert_eq!(run(&mut world, &other), Err(Rejection::Forbidden));
         world.now = expired.expires_at;
         assert_eq!(run(&mut world, &confirm_command(&expired)), Err(not_locked(None)));
@@ -119,20 +116,15 @@ fn slot_is_sold_once_after_loss_of_live_rows() {
         world.memory.held = TableState::complete();
         restore(&mut world, &lost);
         assert_eq!(run(&mut world, &confirm_command(&lost)), Err(not_available(TOMORROW, "10:00")));
-        world.run(&ReleaseLock { id: lost.id, actor: Actor::Admin }).expect("the rejected lock is live again");
+        world.run(&ReleaseLock::new(lost.id, Actor::Admin)).expect("the rejected lock is live again");
         assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00R 11:00");
         assert_eq!(audit(&world), [""; 0]);
     });
 }
 
-fn restore(world: &mut World, lock: &RoomLock) {
+fn restore(world: &mut World, lock: &Hold) {
     world.memory.holders = TableState::complete();
-    world
-        .step(crate::command::Writes::Live, |rows, at| {
-            RoomLock::request_indexes(rows, lock);
-            RoomLock::index(rows, lock, at.now)
-        })
-        .unwrap();
+    world.index(lock);
 }
 
 #[test]
@@ -176,7 +168,7 @@ fn replacing_or_releasing_prepared_lock_retries() {
     let repeated = lock_command(&world, room, 1, &slots);
     let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&repeated, rows, at));
     assert_eq!(decided, Err(Stop::Retry));
-    let release = ReleaseLock { id: lock.id, actor: Actor::Admin };
+    let release = ReleaseLock::new(lock.id, Actor::Admin);
     let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&release, rows, at));
     assert_eq!(decided, Err(Stop::Retry));
 }
@@ -189,13 +181,17 @@ fn abandoned_attempt_is_finished_as_decided() {
         let held = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
         let attempt = world.prepare(&confirm_command(&held)).unwrap();
         let of = attempt;
-        world.run(&RecoverLock { of: AttemptId { attempt: Attempt(of.attempt.0 + 1), ..of }, record }).unwrap();
-        world.run(&RecoverLock { of, record }).unwrap();
-        world.run(&RecoverLock { of, record: Some(88) }).expect("a second finish has no effect");
-        let state = world.ask(|rows, _| Ok(lock::find(rows, held.id, Actor::Admin)?.state)).unwrap();
-        assert_eq!(state, record.map_or(HoldState::Held, |record| HoldState::Confirmed { record }));
+        let is_committed = record.is_some();
+        world.decide_attempt(of, record);
+        world.run(&RecoverHold { of: AttemptId { attempt: Attempt(of.attempt.0 + 1), ..of }, is_committed }).unwrap();
+        assert_eq!(world.hold(held.id).state, HoldState::Prepared, "another attempt does not affect this one");
+        world.run(&RecoverHold { of, is_committed }).unwrap();
+        world.run(&RecoverHold { of, is_committed: !is_committed }).expect("a second finish has no effect");
+        let found = world.ask(|rows, _| find(rows, held.id, Actor::Admin)).unwrap();
+        let state = if is_committed { HoldState::Confirmed } else { HoldState::Held };
+        assert_eq!((found.state, found.record()), (state, record));
         let unknown = AttemptId { hold: HoldId::new(world.now, [9; 10]), ..of };
-        world.run(&RecoverLock { of: unknown, record }).expect("a lost lock is ignored");
+        world.run(&RecoverHold { of: unknown, is_committed }).expect("a lost lock is ignored");
     }
 }
 
@@ -206,13 +202,7 @@ fn aborted_attempt_is_not_recorded() {
     let lock = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
     let command = confirm_command(&lock);
     let attempt = world.prepare(&command).unwrap();
-    let of = attempt;
-    let abort = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
-        rows.decisions.get(&of)?;
-        rows.decisions.put(of, crate::hold::Decided { record: None });
-        Ok(())
-    };
-    world.step(crate::command::Writes::Durable, abort).unwrap();
+    world.decide_attempt(attempt, None);
     assert_eq!(world.record(&command, attempt), Err(Stop::Retry));
     world.finish(&command, attempt, None);
     assert!(world.run_in_steps(&command).is_ok(), "a new attempt is independent");
@@ -225,7 +215,7 @@ fn lost_lock_is_rejected_as_not_locked() {
     let lock = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
     let command = confirm_command(&lock);
     let attempt = world.prepare(&command).unwrap();
-    world.memory.calendar.locks = TableState::complete();
+    world.memory.holds = TableState::complete();
     assert_eq!(world.record(&command, attempt), Err(Stop::Retry), "a new attempt finds out");
     world.finish(&command, attempt, None);
     assert_eq!(world.prepare(&command), Err(Stop::Rejected(not_locked(None))));
@@ -245,7 +235,7 @@ fn cancel_frees_the_slots_once() {
     assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
     assert_eq!(world.run(&by(Actor::Admin)), Err(CalendarRejection::RoomReservationAlreadyCancelled.into()));
     let unknown = RoomReservationId::new(99).unwrap();
-    let find = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| reservation::find(rows, unknown, Actor::Admin);
+    let find = |rows: &mut WorkingSet, _: &crate::Context<'_>| reservation::find(rows, unknown, &Actor::Admin);
     assert_eq!(world.ask(find), Err(CalendarRejection::RoomReservationNotFound.into()));
     reserve(&mut world, room, 2, &slots_at(TOMORROW, &["09:00"]));
     assert_eq!(audit(&world), [""; 0]);

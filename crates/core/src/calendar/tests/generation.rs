@@ -161,7 +161,7 @@ fn old_slots_are_purged_and_reservations_stay() {
     assert_eq!(day(&mut world, id, TODAY), "");
     assert_eq!(day(&mut world, id, TOMORROW), "09:00 10:00 11:00");
     let actor = Actor::User(user(1));
-    assert_eq!(world.ask(|rows, _| reservation::find(rows, reservation.id, actor)), Ok(reservation.clone()));
+    assert_eq!(world.ask(|rows, _| reservation::find(rows, reservation.id, &actor)), Ok(reservation.clone()));
     assert_eq!(audit(&world), [""; 0]);
     let cancelled = world.run(&reservation::CancelRoomReservation { id: reservation.id, actor }).unwrap();
     assert_eq!(cancelled.state, RoomReservationState::Cancelled { at: world.now }, "cancellable without its slots");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::calendar::block::UnblockSlots;
 use crate::calendar::generation::ClearOldSlots;
-use crate::calendar::lock::ReleaseLock;
+use crate::calendar::line::ReleaseLock;
 use crate::calendar::reprice::RepriceSlots;
 use crate::calendar::reservation::CancelRoomReservation;
 use crate::calendar::room::ChangeRoom;
@@ -16,14 +16,14 @@ use crate::testing::Dice;
 const HOURS: [&str; 5] = ["09:00-12:00", "08:30-11:30", "10:00-15:00", "22:00-02:00 09:00-10:00", ""];
 
 /// A prepared confirm attempt, as a failed server may leave it.
-type PreparedAttempt = (ConfirmLock, crate::hold::AttemptId);
+type PreparedAttempt = (ConfirmLock, hold::AttemptId);
 
 struct History {
     world: World,
     dice: Dice,
     room: RoomId,
     in_steps: bool,
-    locks: Vec<RoomLock>,
+    locks: Vec<Hold>,
     reservations: Vec<RoomReservation>,
     prepared: Vec<PreparedAttempt>,
     commands: u64,
@@ -88,7 +88,7 @@ impl History {
             6..=8 if !self.locks.is_empty() => self.confirm(),
             9 if !self.locks.is_empty() => {
                 let lock = &self.locks[self.dice.roll(self.locks.len() as u64) as usize];
-                self.run(&ReleaseLock { id: lock.id, actor: Actor::Admin });
+                self.run(&ReleaseLock::new(lock.id, Actor::Admin));
             }
             10 if !self.reservations.is_empty() => {
                 let index = self.dice.roll(self.reservations.len() as u64) as usize;
@@ -134,9 +134,9 @@ impl History {
     /// Confirms a random lock, which must succeed exactly if the lock is live.
     fn confirm(&mut self) {
         let lock = self.locks[self.dice.roll(self.locks.len() as u64) as usize].clone();
-        let command = ConfirmLock { id: lock.id, actor: Actor::Admin };
+        let command = ConfirmLock::new(lock.id, Actor::Admin);
         let now = self.world.now;
-        let is_live = self.world.memory.calendar.locks.rows().any(|(id, lock)| *id == command.id && lock.is_live(now));
+        let is_live = self.world.memory.holds.rows().any(|(id, lock)| *id == command.id && lock.is_live(now));
         if self.in_steps && is_live && self.dice.roll(2) == 0 {
             let attempt = self.world.prepare(&command).expect("a live lock can always be confirmed");
             self.prepared.push((command, attempt));
@@ -163,8 +163,8 @@ impl History {
         let now = self.world.now;
         // All index entries follow from the live locks.
         let mut entries = BTreeMap::new();
-        for (_, lock) in self.world.memory.calendar.locks.rows().filter(|(_, lock)| lock.is_live(now)) {
-            for id in lock.ids() {
+        for (_, lock) in self.world.memory.holds.rows().filter(|(_, lock)| lock.is_live(now)) {
+            for id in lock.items::<SlotsItem>().flat_map(SlotsItem::ids) {
                 assert_eq!(entries.insert(id, lock.id), None, "{label}: one live lock per slot");
             }
         }
@@ -223,7 +223,7 @@ fn steps_and_single_commit_give_same_result() {
                     let lock = history.run(&command);
                     history.locks.extend(lock);
                 } else if let Some(lock) = history.locks.pop() {
-                    let reservation = history.run(&ConfirmLock { id: lock.id, actor: Actor::Admin });
+                    let reservation = history.run(&ConfirmLock::new(lock.id, Actor::Admin));
                     history.reservations.extend(reservation);
                 } else {
                     let slots = history.some_slots();

@@ -1,13 +1,11 @@
 //! Locking and releasing.
 
 use super::*;
-use crate::calendar::lock::{self, ReleaseLock};
+use crate::calendar::line::ReleaseLock;
 use crate::event::Event;
-use crate::hold::Indexed as _;
 use crate::hold::{HoldState, Status};
-use crate::id::HoldId;
 use crate::rejection::Fault;
-use crate::table::{StateSet as _, TableSet as _, TableState};
+use crate::table::TableState;
 use crate::time::Timestamp;
 
 #[test]
@@ -15,20 +13,18 @@ fn lock_claims_slots_at_their_prices() {
     let mut world = world();
     let room = room(&mut world);
     let lock = lock(&mut world, room, 7, &slots_at(TOMORROW, &["11:00", "09:00"])).unwrap();
-    assert_eq!((lock.owner, lock.room, lock.total, lock.currency.as_str()), (user(7), room, 20_000, "KRW"));
-    let slots: Vec<_> = lock.slots.iter().map(|slot| (slot.start, slot.minutes, slot.price)).collect();
+    let item = lock.item::<SlotsItem>();
+    assert_eq!((lock.owner.clone(), item.room, lock.total(), lock.currency.as_str()), (user(7), room, 20_000, "KRW"));
+    let slots: Vec<_> = item.slots.iter().map(|slot| (slot.start, slot.minutes, slot.price)).collect();
     let expected = slots_at(TOMORROW, &["09:00", "11:00"]).into_iter().map(|start| (start, 60, 10_000));
     assert_eq!(slots, expected.collect::<Vec<_>>(), "in order");
     assert_eq!(lock.expires_at, world.now + Span::from_secs(300));
     assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00 11:00L");
-    assert_eq!(world.events, [Event::RoomSlotsLocked(lock.clone())]);
-    assert_eq!(world.ask(|rows, _| lock::find(rows, lock.id, Actor::User(user(7)))), Ok(lock.clone()));
-    assert_eq!(world.ask(|rows, _| lock::find(rows, lock.id, Actor::User(user(8)))), Err(Rejection::Forbidden));
+    assert_eq!(world.events, [Event::HoldPlaced(lock.clone())]);
+    assert_eq!(world.ask(|rows, _| find(rows, lock.id, Actor::User(user(7)))), Ok(lock.clone()));
+    assert_eq!(world.ask(|rows, _| find(rows, lock.id, Actor::User(user(8)))), Err(Rejection::Forbidden));
     let unknown = HoldId::new(world.now, [9; 10]);
-    assert_eq!(
-        world.ask(|rows, _| lock::find(rows, unknown, Actor::Admin)),
-        Err(CalendarRejection::LockNotFound.into())
-    );
+    assert_eq!(world.ask(|rows, _| find(rows, unknown, Actor::Admin)), Err(CalendarRejection::LockNotFound.into()));
 }
 
 #[test]
@@ -104,12 +100,12 @@ fn ended_lock_frees_its_slots_at_once() {
     assert_eq!(lock(&mut world, room, 2, &one), Err(not_available(TOMORROW, "09:00")), "never earlier");
     world.now = first.expires_at;
     assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
-    let release = ReleaseLock { id: first.id, actor: Actor::Admin };
+    let release = ReleaseLock::new(first.id, Actor::Admin);
     assert_eq!(world.run(&release), Err(CalendarRejection::SlotNotLocked { reservation: None }.into()));
     let second = lock(&mut world, room, 2, &one).expect("free at the end of the first lock");
     assert_eq!(lock(&mut world, room, 3, &one), Err(not_available(TOMORROW, "09:00")));
     // The remaining count of the first lock does not affect the second one.
-    world.run(&ReleaseLock { id: second.id, actor: Actor::Admin }).unwrap();
+    world.run(&ReleaseLock::new(second.id, Actor::Admin)).unwrap();
     let third = lock(&mut world, room, 3, &one).unwrap();
     world.wait(Span::from_secs(1));
     assert_eq!(lock(&mut world, room, 1, &one), Err(not_available(TOMORROW, "09:00")));
@@ -127,13 +123,11 @@ fn overlapping_own_locks_are_replaced_whole() {
     world.events.clear();
     let new = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "10:00", "12:00"])).unwrap();
     assert_eq!(day(&mut world, room, TOMORROW), "08:00 09:00L 10:00L 11:00 12:00L 13:00L");
-    let mut status = |id| world.ask(|rows, at| Ok(lock::find(rows, id, Actor::Admin)?.status(at.now))).unwrap();
+    let mut status = |id| world.ask(|rows, at| Ok(find(rows, id, Actor::Admin)?.status(at.now))).unwrap();
     assert_eq!([a.id, b.id].map(&mut status), [Status::Replaced; 2]);
     assert_eq!([c.id, new.id].map(&mut status), [Status::Held; 2]);
-    let released = |lock: &RoomLock| {
-        Event::RoomSlotsReleased(RoomLock { state: HoldState::Replaced { by: new.id }, ..lock.clone() })
-    };
-    assert_eq!(world.events, [released(&a), released(&b), Event::RoomSlotsLocked(new.clone())]);
+    let released = |lock: &Hold| Event::HoldReplaced(lock.with_state(HoldState::Replaced { by: new.id }));
+    assert_eq!(world.events, [released(&a), released(&b), Event::HoldPlaced(new.clone())]);
     assert_eq!(audit(&world), [""; 0]);
 }
 
@@ -186,17 +180,17 @@ fn lock_is_released_once() {
     let mut world = world();
     let room = room(&mut world);
     let held = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
-    let by = |actor| ReleaseLock { id: held.id, actor };
+    let by = |actor| ReleaseLock::new(held.id, actor);
     assert_eq!(world.run(&by(Actor::User(user(2)))), Err(Rejection::Forbidden));
     world.events.clear();
     world.run(&by(Actor::User(user(1)))).unwrap();
-    assert_eq!(world.events, [Event::RoomSlotsReleased(RoomLock { state: HoldState::Cancelled, ..held.clone() })]);
+    assert_eq!(world.events, [Event::HoldCancelled(held.with_state(HoldState::Cancelled))]);
     assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
     assert_eq!(
         world.run(&by(Actor::User(user(1)))),
         Err(CalendarRejection::SlotNotLocked { reservation: None }.into())
     );
-    let unknown = ReleaseLock { id: HoldId::new(world.now, [9; 10]), actor: Actor::Admin };
+    let unknown = ReleaseLock::new(HoldId::new(world.now, [9; 10]), Actor::Admin);
     assert_eq!(world.run(&unknown), Err(CalendarRejection::SlotNotLocked { reservation: None }.into()));
 }
 
@@ -212,23 +206,12 @@ fn indexes_are_rebuilt_from_live_locks() {
     world.memory.held = TableState::complete();
     world.memory.holders = TableState::complete();
     world.memory.calendar.by_slot = TableState::complete();
-    let live: Vec<RoomLock> = world
-        .memory
-        .calendar
-        .locks
-        .rows()
-        .filter(|(_, lock)| lock.is_live(world.now))
-        .map(|row| row.1.clone())
-        .collect();
+    let live = world.live_holds();
     assert_eq!(live, std::slice::from_ref(&kept));
     for lock in &live {
-        let mut rows = crate::WorkingSet::default();
-        RoomLock::request_indexes(&mut rows, lock);
-        rows.fill_from(&world.memory);
-        RoomLock::index(&mut rows, lock, world.now).unwrap();
-        world.memory.apply(&mut rows);
+        world.index(lock);
     }
     assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00L 11:00");
-    world.run(&ReleaseLock { id: kept.id, actor: Actor::Admin }).unwrap();
+    world.run(&ReleaseLock::new(kept.id, Actor::Admin)).unwrap();
     assert_eq!(world.memory.held.rows().count(), 0);
 }

@@ -13,21 +13,25 @@ mod room;
 
 use jiff::civil::{Date, date};
 
-use super::audit::CalendarAudit;
 use super::block::{BlockSlots, BlockStatus};
-use super::confirm::ConfirmLock;
 use super::generation::GenerateSlots;
-use super::hours::{Exception, OpenHours};
+use super::hours::{Exception, OpenInterval};
+use super::line::ConfirmLock;
 use super::lock::LockSlots;
 use super::rebuild::{HoursSet, RebuildSlots, Rebuilt, SetOperatingHours};
 use super::room::{CreateRoom, RoomDraft};
 use super::slot;
 use super::*;
 use crate::actor::Actor;
+use crate::audit::Audit;
+use crate::command::Decision;
+use crate::hold::{self, Hold, Origin};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
 use crate::testing::World;
 use crate::time::Zone;
+use crate::unit::Kind;
+use crate::working_set::WorkingSet;
 
 /// A Monday; every test begins on it at 08:00 in Seoul.
 const TODAY: Date = date(2026, 6, 1);
@@ -60,15 +64,15 @@ fn not_available(date: Date, text: &str) -> Rejection {
 }
 
 /// Parses `"09:00-12:00 13:00-18:00"`.
-fn hours(text: &str) -> Vec<OpenHours> {
+fn hours(text: &str) -> Vec<OpenInterval> {
     let opening = |text: &str| {
         let (from, to) = text.split_once('-').unwrap();
-        OpenHours { from: time(from), to: time(to) }
+        OpenInterval { from: time(from), to: time(to) }
     };
     text.split_whitespace().map(opening).collect()
 }
 
-fn every_day(text: &str) -> [Vec<OpenHours>; 7] {
+fn every_day(text: &str) -> [Vec<OpenInterval>; 7] {
     std::array::from_fn(|_| hours(text))
 }
 
@@ -125,19 +129,19 @@ fn room_open(world: &mut World, text: &str) -> RoomId {
 
 fn lock_command(world: &World, room: RoomId, by: u64, slots: &[SlotStart]) -> LockSlots {
     // Unique per lock.
-    let locks = world.memory.calendar.locks.rows().count() as u64;
+    let locks = world.memory.holds.rows().count() as u64;
     let mut random = [0; 10];
     random[..8].copy_from_slice(&locks.to_be_bytes());
     LockSlots { random, room, user: user(by), slots: slots.to_vec(), ttl: None }
 }
 
-fn lock(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> Result<RoomLock, Rejection> {
+fn lock(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> Result<Hold, Rejection> {
     let command = lock_command(world, room, by, slots);
     world.run(&command)
 }
 
-fn confirm(world: &mut World, lock: &RoomLock) -> RoomReservation {
-    world.run(&ConfirmLock { id: lock.id, actor: Actor::User(lock.owner) }).unwrap()
+fn confirm(world: &mut World, lock: &Hold) -> RoomReservation {
+    world.run(&ConfirmLock::new(lock.id, Actor::User(lock.owner.clone()))).unwrap()
 }
 
 fn reserve(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> RoomReservation {
@@ -167,13 +171,28 @@ fn day(world: &mut World, room: RoomId, date: Date) -> String {
 
 /// Returns the findings of the auditor for all rows.
 fn audit(world: &World) -> Vec<String> {
+    all_records(world).finish()
+}
+
+/// Returns an auditor that has all rows.
+fn all_records(world: &World) -> Audit {
     let tables = &world.memory.calendar;
-    let mut audit = CalendarAudit::new(world.now);
-    tables.rooms.rows().for_each(|(_, room)| audit.room(room));
-    tables.slots.rows().for_each(|(id, slot)| audit.slot(*id, *slot));
-    tables.locks.rows().for_each(|(_, lock)| audit.lock(lock));
-    tables.reservations.rows().for_each(|(_, reservation)| audit.reservation(reservation));
-    audit.finish()
+    let mut audit = world.audit_holds();
+    tables.rooms.rows().for_each(|(_, room)| audit.calendar.room(room));
+    tables.slots.rows().for_each(|(id, slot)| audit.calendar.slot(*id, *slot));
+    tables.reservations.rows().for_each(|(_, reservation)| audit_reservation(&mut audit, reservation));
+    audit
+}
+
+/// Adds a reservation to all auditors that it concerns.
+fn audit_reservation(audit: &mut Audit, reservation: &RoomReservation) {
+    audit.calendar.reservation(reservation);
+    audit.holds.record(Kind::Room, reservation.id.get(), reservation.lock);
+}
+
+/// Returns a lock as its endpoint shows it.
+fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<Hold> {
+    hold::find(rows, id, &actor, Origin::Lock)
 }
 
 /// Returns the slots of some days as clients see them.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::calendar::block::UnblockSlots;
-use crate::calendar::lock::ReleaseLock;
+use crate::calendar::line::ReleaseLock;
 use crate::calendar::reservation::CancelRoomReservation;
 use crate::calendar::room::ChangeRoom;
 use crate::command::Stop;
@@ -52,7 +52,7 @@ fn freed_slot_outside_hours_is_deleted() {
     let deleted = SlotId { room, start: slot_at(TOMORROW, "09:00") };
     assert!(world.memory.calendar.slots.rows().all(|(id, _)| *id != deleted), "its row is deleted");
     assert_eq!(world.run(&UnblockSlots { room, slots: blocked }).unwrap(), []);
-    world.run(&ReleaseLock { id: released.id, actor: Actor::Admin }).unwrap();
+    world.run(&ReleaseLock::new(released.id, Actor::Admin)).unwrap();
     assert_eq!(day(&mut world, room, TOMORROW), "12:00L 13:00 14:00");
     world.wait(Span::from_secs(300));
     assert_eq!(day(&mut world, room, TOMORROW), "13:00 14:00", "by expiry of the lock");
@@ -196,11 +196,11 @@ fn slot_deleted_while_locked_is_never_sold() {
     set_hours_and_rebuild(&mut world, room, "14:00-15:00");
     std::mem::swap(&mut world.memory.calendar.by_slot, &mut live);
     std::mem::swap(&mut world.memory.held, &mut held);
-    let command = ConfirmLock { id: before.id, actor: Actor::Admin };
+    let command = ConfirmLock::new(before.id, Actor::Admin);
     assert_eq!(world.run(&command), Err(not_available(TOMORROW, "09:00")));
     assert_eq!(world.run_in_steps(&command), Err(not_available(TOMORROW, "09:00")));
     let attempt = world.prepare(&command).unwrap();
     assert_eq!(world.record(&command, attempt), Err(Stop::Rejected(not_available(TOMORROW, "09:00"))));
     world.finish(&command, attempt, None);
-    world.run(&ReleaseLock { id: before.id, actor: Actor::Admin }).expect("the lock is live again");
+    world.run(&ReleaseLock::new(before.id, Actor::Admin)).expect("the lock is live again");
 }

@@ -5,9 +5,9 @@ use crate::rejection::ShopRejection;
 #[test]
 fn new_account_is_empty_and_in_won() {
     both(|shop| {
-        let account = shop.run(&CreateUser { name: "손님 하나".into(), currency: None }).unwrap();
+        let account = shop.run(&CreateUser { id: None, name: "손님 하나".into(), currency: None }).unwrap();
         assert_eq!((account.balance, account.charged, account.currency), (0, 0, Currency::KRW));
-        let other = shop.run(&CreateUser { name: "Kim".into(), currency: Some("EUR".into()) }).unwrap();
+        let other = shop.run(&CreateUser { id: None, name: "Kim".into(), currency: Some("EUR".into()) }).unwrap();
         assert_eq!(other.currency.as_str(), "EUR");
         assert_ne!(account.id, other.id);
     });
@@ -16,10 +16,51 @@ fn new_account_is_empty_and_in_won() {
 #[test]
 fn account_requires_name_and_known_currency() {
     both(|shop| {
-        let nameless = shop.run(&CreateUser { name: " ".into(), currency: None });
+        let nameless = shop.run(&CreateUser { id: None, name: " ".into(), currency: None });
         assert_eq!(invalid(nameless), ("name", Fault::Blank));
-        let unknown = shop.run(&CreateUser { name: "Kim".into(), currency: Some("won".into()) });
+        let unknown = shop.run(&CreateUser { id: None, name: "Kim".into(), currency: Some("won".into()) });
         assert_eq!(invalid(unknown), ("currency", Fault::UnknownCurrency));
+    });
+}
+
+#[test]
+fn caller_may_choose_the_id() {
+    both(|shop| {
+        for id in [UserId::parse_text("auth0|5f7c8ec7").unwrap(), UserId::new(70).unwrap()] {
+            let create = CreateUser { id: Some(id.clone()), name: "Kim".into(), currency: None };
+            assert_eq!(shop.run(&create).unwrap().id, id);
+            assert_eq!(shop.run(&create).unwrap_err(), Rejection::Shop(ShopRejection::UserAlreadyExists));
+            shop.run(&AddBalance { user: id.clone(), amount: 500 }).unwrap();
+            assert_eq!(shop.balance(&id), 500);
+        }
+    });
+}
+
+#[test]
+fn numbers_of_accounts_skip_taken_ids() {
+    both(|shop| {
+        let taken = |number| CreateUser { id: UserId::new(number), name: "Kim".into(), currency: None };
+        for number in [1, 3, 4].into_iter().chain(100..1_000) {
+            shop.run(&taken(number)).unwrap();
+        }
+        let drawn: Vec<UserId> = (0..200).map(|_| shop.user(0)).collect();
+        assert_eq!(drawn[0], UserId::new(2).unwrap());
+        let distinct: std::collections::BTreeSet<&UserId> = drawn.iter().collect();
+        assert_eq!(distinct.len(), 200);
+        let max = drawn.iter().filter_map(UserId::number).max().unwrap();
+        assert!((1_000..3_000).contains(&max), "{max} is close to the taken ids");
+    });
+}
+
+#[test]
+fn account_without_free_number_is_rejected() {
+    both(|shop| {
+        for power in 0..53 {
+            let id = UserId::new(1 << power);
+            shop.run(&CreateUser { id, name: "Kim".into(), currency: None }).unwrap();
+        }
+        let rejected = shop.run(&CreateUser { id: None, name: "Kim".into(), currency: None }).unwrap_err();
+        assert_eq!(rejected, Rejection::Shop(ShopRejection::UserAlreadyExists));
     });
 }
 
@@ -27,8 +68,8 @@ fn account_requires_name_and_known_currency() {
 fn deposit_is_added_to_balance() {
     both(|shop| {
         let user = shop.user(0);
-        shop.run(&AddBalance { user, amount: 500 }).unwrap();
-        let account = shop.run(&AddBalance { user, amount: 300 }).unwrap();
+        shop.run(&AddBalance { user: user.clone(), amount: 500 }).unwrap();
+        let account = shop.run(&AddBalance { user: user.clone(), amount: 300 }).unwrap();
         assert_eq!((account.balance, account.charged), (800, 800));
     });
 }
@@ -38,12 +79,12 @@ fn deposit_is_positive_and_bounded() {
     both(|shop| {
         let user = shop.user(1_000);
         for amount in [0, -1, AMOUNT_MAX + 1, i64::MAX, i64::MIN] {
-            let rejected = shop.run(&AddBalance { user, amount });
+            let rejected = shop.run(&AddBalance { user: user.clone(), amount });
             assert_eq!(invalid(rejected), ("amount", Fault::OutOfRange { min: 1, max: AMOUNT_MAX }));
         }
-        let rejected = shop.run(&AddBalance { user, amount: AMOUNT_MAX });
+        let rejected = shop.run(&AddBalance { user: user.clone(), amount: AMOUNT_MAX });
         assert_eq!(invalid(rejected), ("amount", Fault::OutOfRange { min: 1, max: AMOUNT_MAX - 1_000 }));
-        shop.run(&AddBalance { user, amount: AMOUNT_MAX - 1_000 }).unwrap();
+        shop.run(&AddBalance { user: user.clone(), amount: AMOUNT_MAX - 1_000 }).unwrap();
     });
 }
 
@@ -54,14 +95,14 @@ fn commands_of_unknown_user_are_rejected() {
         let option = shop.option(1_000, 5);
         shop.coupon("SPRING", Discount::Percent(10), 1);
         let not_found = Rejection::Shop(ShopRejection::UserNotFound);
-        assert_eq!(shop.run(&AddBalance { user, amount: 1 }).unwrap_err(), not_found);
-        assert_eq!(shop.run(&PutCartItem { user, option, quantity: 1 }).unwrap_err(), not_found);
-        assert_eq!(shop.reserve(user).unwrap_err(), not_found);
-        assert_eq!(shop.release(user).unwrap_err(), not_found);
-        assert_eq!(shop.reservation(user).unwrap_err(), not_found);
-        assert_eq!(shop.pay(user).unwrap_err(), not_found);
-        assert_eq!(shop.issue("SPRING", user).unwrap_err(), not_found);
-        assert_eq!(shop.world.ask(|rows, _| cart::view(rows, user)).unwrap_err(), not_found);
-        assert_eq!(shop.world.ask(|rows, _| user::find(rows, user)).unwrap_err(), not_found);
+        assert_eq!(shop.run(&AddBalance { user: user.clone(), amount: 1 }).unwrap_err(), not_found);
+        assert_eq!(shop.run(&PutCartItem { user: user.clone(), option, quantity: 1 }).unwrap_err(), not_found);
+        assert_eq!(shop.reserve(&user).unwrap_err(), not_found);
+        assert_eq!(shop.release(&user).unwrap_err(), not_found);
+        assert_eq!(shop.reservation(&user).unwrap_err(), not_found);
+        assert_eq!(shop.pay(&user).unwrap_err(), not_found);
+        assert_eq!(shop.issue("SPRING", &user).unwrap_err(), not_found);
+        assert_eq!(shop.world.ask(|rows, _| cart::view(rows, &user)).unwrap_err(), not_found);
+        assert_eq!(shop.world.ask(|rows, _| user::find(rows, &user)).unwrap_err(), not_found);
     });
 }

@@ -84,10 +84,10 @@ fn price_and_activity_change_independently() {
 fn stock_excludes_sold_quantities() {
     both(|shop| {
         let (user, option) = (shop.user(100_000), shop.option(1_000, 10));
-        shop.put(user, option, 4);
-        shop.reserve(user).unwrap();
+        shop.put(&user, option, 4);
+        shop.reserve(&user).unwrap();
         assert_eq!(shop.stock(option), (10, 4, 6));
-        shop.pay(user).unwrap();
+        shop.pay(&user).unwrap();
         assert_eq!(shop.stock(option), (6, 0, 6));
         let view = shop.set_stock(option, StockChange::Set(20)).unwrap();
         assert_eq!((view.inventory, view.available), (Inventory { received: 24, sold: 4 }, 20));
@@ -102,8 +102,8 @@ fn stock_excludes_sold_quantities() {
 fn stock_below_reserved_quantity_is_rejected() {
     both(|shop| {
         let (user, option) = (shop.user(100_000), shop.option(1_000, 10));
-        shop.put(user, option, 4);
-        shop.reserve(user).unwrap();
+        shop.put(&user, option, 4);
+        shop.reserve(&user).unwrap();
         let in_use = Rejection::Shop(ShopRejection::StockInUse { in_use: 4 });
         for change in [StockChange::Set(3), StockChange::Delta(-7), StockChange::Delta(-11)] {
             assert_eq!(shop.set_stock(option, change).unwrap_err(), in_use);
@@ -111,7 +111,7 @@ fn stock_below_reserved_quantity_is_rejected() {
         assert_eq!(shop.stock(option), (10, 4, 6), "a rejected change has no effect");
         shop.set_stock(option, StockChange::Set(4)).unwrap();
         assert_eq!(shop.stock(option), (4, 4, 0));
-        shop.pay(user).unwrap();
+        shop.pay(&user).unwrap();
         assert_eq!(
             shop.set_stock(option, StockChange::Delta(-1)),
             Err(Rejection::Shop(ShopRejection::StockInUse { in_use: 0 }))
@@ -125,8 +125,8 @@ fn stock_below_reserved_quantity_is_rejected() {
 fn stock_can_be_lowered_after_expiry() {
     both(|shop| {
         let (user, option) = (shop.user(0), shop.option(1_000, 10));
-        shop.put(user, option, 4);
-        shop.reserve(user).unwrap();
+        shop.put(&user, option, 4);
+        shop.reserve(&user).unwrap();
         shop.world.wait(Span::from_secs(1_801));
         shop.set_stock(option, StockChange::Set(0)).unwrap();
         assert_eq!(shop.stock(option), (0, 0, 0));

@@ -49,11 +49,11 @@ fn coupons_are_issued_once_per_user_until_gone() {
     both(|shop| {
         let users: Vec<_> = (0..3).map(|_| shop.user(0)).collect();
         shop.coupon("SPRING", Discount::Percent(10), 2);
-        assert_eq!(shop.issue("SPRING", users[0]).unwrap().issued, 1);
-        assert_eq!(shop.issue("SPRING", users[0]).unwrap_err(), Rejection::Shop(ShopRejection::CouponAlreadyIssued));
-        assert_eq!(shop.issue("SPRING", users[1]).unwrap().issued, 2);
-        assert_eq!(shop.issue("SPRING", users[2]).unwrap_err(), Rejection::Shop(ShopRejection::CouponSoldOut));
-        let repeated = shop.issue("SPRING", users[1]).unwrap_err();
+        assert_eq!(shop.issue("SPRING", &users[0]).unwrap().issued, 1);
+        assert_eq!(shop.issue("SPRING", &users[0]).unwrap_err(), Rejection::Shop(ShopRejection::CouponAlreadyIssued));
+        assert_eq!(shop.issue("SPRING", &users[1]).unwrap().issued, 2);
+        assert_eq!(shop.issue("SPRING", &users[2]).unwrap_err(), Rejection::Shop(ShopRejection::CouponSoldOut));
+        let repeated = shop.issue("SPRING", &users[1]).unwrap_err();
         assert_eq!(repeated, Rejection::Shop(ShopRejection::CouponAlreadyIssued), "takes precedence over sold out");
     });
 }
@@ -62,14 +62,14 @@ fn coupons_are_issued_once_per_user_until_gone() {
 fn issue_checks_coupon_then_user_then_validity() {
     both(|shop| {
         let user = shop.user(0);
-        assert_eq!(shop.issue("NONE", unknown_user()).unwrap_err(), Rejection::Shop(ShopRejection::CouponNotFound));
+        assert_eq!(shop.issue("NONE", &unknown_user()).unwrap_err(), Rejection::Shop(ShopRejection::CouponNotFound));
         let valid_until = Some(shop.world.now + Span::from_secs(10));
         let discount = Discount::Percent(10);
         shop.run(&CreateCoupon { code: code("SPRING"), discount, currency: None, max_uses: 1, valid_until }).unwrap();
-        shop.issue("SPRING", user).unwrap();
+        shop.issue("SPRING", &user).unwrap();
         shop.world.wait(Span::from_secs(10));
-        assert_eq!(shop.issue("SPRING", unknown_user()).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
-        let late = shop.issue("SPRING", user).unwrap_err();
+        assert_eq!(shop.issue("SPRING", &unknown_user()).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
+        let late = shop.issue("SPRING", &user).unwrap_err();
         assert_eq!(late, Rejection::Shop(ShopRejection::CouponNotUsable), "takes precedence over already issued");
     });
 }
@@ -91,18 +91,18 @@ fn coupon_discounts_only_its_own_currency() {
 
         let (option, user) = (shop.option(1_000, 9), shop.user(10_000));
         for name in ["WON", "DOLLARS", "TENTH-OF-DOLLARS", "TENTH"] {
-            shop.issue(name, user).unwrap();
+            shop.issue(name, &user).unwrap();
         }
-        shop.put(user, option, 1);
-        shop.reserve(user).unwrap();
+        shop.put(&user, option, 1);
+        shop.reserve(&user).unwrap();
         for name in ["DOLLARS", "TENTH-OF-DOLLARS"] {
-            let refused = shop.pay_with(user, name).unwrap_err();
+            let refused = shop.pay_with(&user, name).unwrap_err();
             assert_eq!(refused, Rejection::Shop(ShopRejection::CouponNotUsable), "{name}");
         }
-        assert_eq!(shop.pay_with(user, "WON").unwrap().order.paid, 900);
-        shop.put(user, option, 1);
-        shop.reserve(user).unwrap();
-        assert_eq!(shop.pay_with(user, "TENTH").unwrap().order.paid, 900);
+        assert_eq!(shop.pay_with(&user, "WON").unwrap().order.paid, 900);
+        shop.put(&user, option, 1);
+        shop.reserve(&user).unwrap();
+        assert_eq!(shop.pay_with(&user, "TENTH").unwrap().order.paid, 900);
     });
 }
 

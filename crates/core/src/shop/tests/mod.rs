@@ -11,23 +11,23 @@ mod random;
 mod reservations;
 mod steps;
 
-use super::audit::ShopAudit;
 use super::cart::PutCartItem;
 use super::coupon::{CreateCoupon, IssueCoupon};
 use super::order::CancelOrder;
 use super::payment::PayOrder;
 use super::product::{CreateProduct, OptionDraft};
-use super::reservation::{OrderHold, ReleaseOrder, ReserveOrder};
+use super::reservation::{ReleaseOrder, ReserveOrder};
 use super::stock::{ChangeOption, StockChange};
 use super::user::{AddBalance, CreateUser};
 use super::*;
 use crate::actor::Actor;
+use crate::audit::Audit;
 use crate::command::Command;
 use crate::event::Event;
-use crate::hold::Indexed as _;
+use crate::hold::Hold;
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection};
-use crate::table::{StateSet as _, TableSet as _};
+use crate::table::StateSet as _;
 use crate::testing::World;
 use crate::working_set::{InMemoryState, WorkingSet};
 
@@ -59,9 +59,9 @@ impl Shop {
 
     /// Creates a user with this balance.
     fn user(&mut self, balance: i64) -> UserId {
-        let account = self.run(&CreateUser { name: "손님 하나".into(), currency: None }).unwrap();
+        let account = self.run(&CreateUser { id: None, name: "손님 하나".into(), currency: None }).unwrap();
         if balance > 0 {
-            self.run(&AddBalance { user: account.id, amount: balance }).unwrap();
+            self.run(&AddBalance { user: account.id.clone(), amount: balance }).unwrap();
         }
         account.id
     }
@@ -74,21 +74,21 @@ impl Shop {
         view.product.first_option
     }
 
-    fn put(&mut self, user: UserId, option: ProductOptionId, quantity: u32) {
-        self.run(&PutCartItem { user, option, quantity }).unwrap();
+    fn put(&mut self, user: &UserId, option: ProductOptionId, quantity: u32) {
+        self.run(&PutCartItem { user: user.clone(), option, quantity }).unwrap();
     }
 
-    fn reserve(&mut self, user: UserId) -> Result<ReservedOrder, Rejection> {
+    fn reserve(&mut self, user: &UserId) -> Result<ReservedOrder, Rejection> {
         self.reserve_with(user, false)
     }
 
-    fn replace(&mut self, user: UserId) -> Result<ReservedOrder, Rejection> {
+    fn replace(&mut self, user: &UserId) -> Result<ReservedOrder, Rejection> {
         self.reserve_with(user, true)
     }
 
-    fn reserve_with(&mut self, user: UserId, replace: bool) -> Result<ReservedOrder, Rejection> {
+    fn reserve_with(&mut self, user: &UserId, replace: bool) -> Result<ReservedOrder, Rejection> {
         let random = self.random();
-        self.run(&ReserveOrder { random, user, replace })
+        self.run(&ReserveOrder { random, user: user.clone(), replace })
     }
 
     fn random(&mut self) -> [u8; 10] {
@@ -98,15 +98,15 @@ impl Shop {
         random
     }
 
-    fn release(&mut self, user: UserId) -> Result<(), Rejection> {
-        self.run(&ReleaseOrder { user })
+    fn release(&mut self, user: &UserId) -> Result<(), Rejection> {
+        self.run(&ReleaseOrder { user: user.clone() })
     }
 
-    fn pay(&mut self, user: UserId) -> Result<PaidOrder, Rejection> {
+    fn pay(&mut self, user: &UserId) -> Result<PaidOrder, Rejection> {
         self.run(&payment_of(user))
     }
 
-    fn pay_with(&mut self, user: UserId, coupon: &str) -> Result<PaidOrder, Rejection> {
+    fn pay_with(&mut self, user: &UserId, coupon: &str) -> Result<PaidOrder, Rejection> {
         self.run(&PayOrder { coupon: Some(code(coupon)), ..payment_of(user) })
     }
 
@@ -122,15 +122,15 @@ impl Shop {
         self.run(&CreateCoupon { code: code(name), discount, currency: None, max_uses, valid_until: None }).unwrap();
     }
 
-    fn issue(&mut self, name: &str, user: UserId) -> Result<Coupon, Rejection> {
-        self.run(&IssueCoupon { code: code(name), user })
+    fn issue(&mut self, name: &str, user: &UserId) -> Result<Coupon, Rejection> {
+        self.run(&IssueCoupon { code: code(name), user: user.clone() })
     }
 
-    fn balance(&self, user: UserId) -> i64 {
+    fn balance(&self, user: &UserId) -> i64 {
         self.world.ask(|rows, _| user::find(rows, user)).unwrap().balance
     }
 
-    fn cart(&self, user: UserId) -> Vec<(ProductOptionId, u32)> {
+    fn cart(&self, user: &UserId) -> Vec<(ProductOptionId, u32)> {
         let cart = self.world.ask(|rows, _| cart::view(rows, user)).unwrap();
         cart.items.iter().map(|line| (line.option.id, line.quantity)).collect()
     }
@@ -141,7 +141,7 @@ impl Shop {
         (view.inventory.stock(), view.held, view.available)
     }
 
-    fn reservation(&self, user: UserId) -> Result<ReservedOrder, Rejection> {
+    fn reservation(&self, user: &UserId) -> Result<ReservedOrder, Rejection> {
         self.world.ask(|rows, at| reservation::view(rows, at, user))
     }
 
@@ -150,40 +150,34 @@ impl Shop {
         let mut durable = WorkingSet::default();
         let old = &self.world.memory;
         old.ids.rows().for_each(|(id, row)| durable.ids.insert(*id, *row));
-        old.shop.users.rows().for_each(|(id, row)| durable.shop.users.insert(*id, row.clone()));
+        old.shop.users.rows().for_each(|(id, row)| durable.shop.users.insert(id.clone(), row.clone()));
         old.shop.products.rows().for_each(|(id, row)| durable.shop.products.insert(*id, row.clone()));
         old.shop.options.rows().for_each(|(id, row)| durable.shop.options.insert(*id, row.clone()));
         old.shop.inventory.rows().for_each(|(id, row)| durable.shop.inventory.insert(*id, *row));
-        old.shop.cart.rows().for_each(|(id, row)| durable.shop.cart.insert(*id, *row));
+        old.shop.cart.rows().for_each(|(id, row)| durable.shop.cart.insert(id.clone(), *row));
         old.shop.coupons.rows().for_each(|(id, row)| durable.shop.coupons.insert(id.clone(), row.clone()));
         old.shop.user_coupons.rows().for_each(|(id, row)| durable.shop.user_coupons.insert(id.clone(), *row));
-        old.shop.holds.rows().for_each(|(id, row)| durable.shop.holds.insert(*id, row.clone()));
+        old.shop.last_holds.rows().for_each(|(id, row)| durable.shop.last_holds.insert(id.clone(), *row));
+        old.holds.rows().for_each(|(id, row)| durable.holds.insert(*id, row.clone()));
         old.shop.orders.rows().for_each(|(id, row)| durable.shop.orders.insert(*id, row.clone()));
-        let mut holds: Vec<OrderHold> = old.shop.holds.rows().map(|(_, hold)| hold.clone()).collect();
-        holds.sort_by_key(|hold| hold.id);
         let mut memory = InMemoryState::complete();
         memory.apply(&mut durable);
-        for hold in holds {
-            let mut rows = WorkingSet::default();
-            OrderHold::request_indexes(&mut rows, &hold);
-            rows.fill_from(&memory);
-            OrderHold::index(&mut rows, &hold, self.world.now).unwrap();
-            memory.apply(&mut rows);
-        }
         self.world.memory = memory;
+        for hold in self.world.live_holds() {
+            self.world.index(&hold);
+        }
     }
 
-    fn audit(&self) -> ShopAudit {
+    fn audit(&self) -> Audit {
         let tables = &self.world.memory.shop;
-        let mut audit = ShopAudit::new(self.world.now);
-        tables.users.rows().for_each(|(_, row)| audit.user(row));
-        tables.options.rows().for_each(|(_, row)| audit.option(row));
-        tables.inventory.rows().for_each(|(id, row)| audit.inventory(*id, *row));
-        tables.cart.rows().for_each(|(id, _)| audit.cart_item(*id));
-        tables.coupons.rows().for_each(|(_, row)| audit.coupon(row));
-        tables.user_coupons.rows().for_each(|(id, row)| audit.user_coupon(id, *row));
-        tables.holds.rows().for_each(|(_, row)| audit.hold(row));
-        tables.orders.rows().for_each(|(_, row)| audit.order(row));
+        let mut audit = self.world.audit_holds();
+        tables.users.rows().for_each(|(_, row)| audit.shop.user(row));
+        tables.options.rows().for_each(|(_, row)| audit.shop.option(row));
+        tables.inventory.rows().for_each(|(id, row)| audit.shop.inventory(*id, *row));
+        tables.cart.rows().for_each(|(id, _)| audit.shop.cart_item(id));
+        tables.coupons.rows().for_each(|(_, row)| audit.shop.coupon(row));
+        tables.user_coupons.rows().for_each(|(id, row)| audit.shop.user_coupon(id, *row));
+        tables.orders.rows().for_each(|(_, row)| audit_order(&mut audit, row));
         audit
     }
 
@@ -194,8 +188,19 @@ impl Shop {
     }
 }
 
-fn payment_of(user: UserId) -> PayOrder {
-    PayOrder { user, coupon: None, expected_amount: None, reservation_ids: None }
+/// Adds an order to all auditors that it concerns.
+fn audit_order(audit: &mut Audit, order: &Order) {
+    audit.shop.order(order);
+    audit.holds.record(Kind::Shop, order.id.get(), order.hold);
+}
+
+/// Returns the numbers of the lines of a reservation.
+fn reservation_ids(hold: &Hold) -> Vec<InventoryReservationId> {
+    hold.items::<StockItem>().map(|item| item.reservation).collect()
+}
+
+fn payment_of(user: &UserId) -> PayOrder {
+    PayOrder { user: user.clone(), coupon: None, expected_amount: None, reservation_ids: None }
 }
 
 fn code(name: &str) -> CouponCode {

@@ -1,9 +1,8 @@
 //! Random histories: money and pieces are conserved in any order of commands.
 
-use super::payment::RecoverOrder;
 use super::*;
 use crate::command::{Decision, Stop, TwoPhase, WriteMode as _};
-use crate::hold::HoldState;
+use crate::hold::{HoldState, RecoverHold};
 use crate::rejection::ShopRejection;
 use crate::table::{SWEEPS, StateSet as _};
 use crate::testing::Dice;
@@ -45,7 +44,7 @@ impl History {
     }
 
     fn user(&mut self) -> UserId {
-        self.users[self.dice.roll(USERS) as usize]
+        self.users[self.dice.roll(USERS) as usize].clone()
     }
 
     fn option(&mut self) -> ProductOptionId {
@@ -102,7 +101,7 @@ impl History {
 
     fn put(&mut self) {
         let (user, option, quantity) = (self.user(), self.option(), self.dice.roll(4) as u32);
-        self.shop.put(user, option, quantity);
+        self.shop.put(&user, option, quantity);
     }
 
     fn reserve(&mut self) {
@@ -113,7 +112,7 @@ impl History {
     fn pay(&mut self) {
         let user = self.user();
         let coupon = (self.dice.roll(2) == 0).then(|| code(self.coupon()));
-        let command = PayOrder { coupon, ..payment_of(user) };
+        let command = PayOrder { coupon, ..payment_of(&user) };
         if self.shop.in_steps {
             if let Ok(prepared) = self.shop.world.prepare(&command) {
                 self.payments.push(InProgress { command, prepared, recorded: None });
@@ -170,13 +169,13 @@ impl History {
         let Some(index) = pick_index(&mut self.dice, self.payments.len()) else { return };
         let command = self.payments.swap_remove(index);
         let of = command.prepared;
-        let record = command.recorded.and_then(Result::ok).map(|paid| paid.order.id.get());
-        self.shop.run(&RecoverOrder { of, record }).unwrap();
+        let is_committed = matches!(command.recorded, Some(Ok(_)));
+        self.shop.run(&RecoverHold { of, is_committed }).unwrap();
     }
 
     fn inspect(&mut self) {
         let shop = &self.shop;
-        let balances: i64 = self.users.iter().map(|user| shop.balance(*user)).sum();
+        let balances: i64 = self.users.iter().map(|user| shop.balance(user)).sum();
         let orders = shop.world.memory.shop.orders.rows().map(|(_, order)| order);
         let paid: i64 = orders.filter(|order| order.state == OrderState::Paid).map(|order| order.paid).sum();
         assert_eq!(balances + paid, self.charged, "Σ balances + Σ paid = Σ charged");
@@ -242,7 +241,7 @@ fn money_and_pieces_are_conserved() {
         let tables = &history.shop.world.memory.shop;
         orders += tables.orders.rows().count();
         cancelled += tables.orders.rows().filter(|(_, order)| order.state != OrderState::Paid).count();
-        assert!(tables.holds.rows().all(|(_, hold)| hold.state != HoldState::Prepared));
+        assert!(history.shop.world.memory.holds.rows().all(|(_, hold)| hold.state != HoldState::Prepared));
         assert!(history.shop.world.memory.held.rows().next().is_none(), "no unit stays held");
     }
     assert!(orders > 300 && cancelled > 100, "histories reach enough orders and cancellations: {orders}, {cancelled}");
@@ -258,9 +257,12 @@ fn steps_and_single_commit_give_same_result() {
             let option = shop.option(700, 5);
             let mut answers = Vec::new();
             for _ in 0..200 {
-                let user = users[dice.roll(3) as usize];
+                let user = &users[dice.roll(3) as usize];
                 answers.push(match dice.roll(6) {
-                    0 => format!("{:?}", shop.run(&PutCartItem { user, option, quantity: dice.roll(4) as u32 })),
+                    0 => format!(
+                        "{:?}",
+                        shop.run(&PutCartItem { user: user.clone(), option, quantity: dice.roll(4) as u32 })
+                    ),
                     1 => format!("{:?}", shop.replace(user)),
                     2 => format!("{:?}", shop.pay(user)),
                     3 => format!("{:?}", shop.set_stock(option, StockChange::Set(dice.roll(6) as u32))),
@@ -281,5 +283,5 @@ fn steps_and_single_commit_give_same_result() {
 }
 
 fn strip_attempts(answer: &str) -> String {
-    answer.split("attempts: Attempt(").map(|part| part.trim_start_matches(|char: char| char.is_ascii_digit())).collect()
+    answer.split("attempt: Attempt(").map(|part| part.trim_start_matches(|char: char| char.is_ascii_digit())).collect()
 }

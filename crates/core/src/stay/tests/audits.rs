@@ -1,14 +1,14 @@
 //! The auditor reports every violation.
 
 use super::*;
-use crate::stay::audit::StayAudit;
+use crate::hold::{Item, Line, Records};
 
 /// A hotel of one room type with a reserved night and a held one.
 struct Sold {
     hotel: Hotel,
     room_type: RoomType,
     reservation: StayReservation,
-    hold: StayHold,
+    hold: Hold,
 }
 
 fn sold() -> Sold {
@@ -21,9 +21,9 @@ fn sold() -> Sold {
 }
 
 /// Asserts the findings after `spoil` has added an inconsistent record.
-fn check(finding: &str, spoil: impl FnOnce(&mut StayAudit, &Sold)) {
+fn check(finding: &str, spoil: impl FnOnce(&mut Audit, &Sold)) {
     let sold = sold();
-    let mut audit = sold.hotel.audit().stay;
+    let mut audit = sold.hotel.audit();
     let records = audit.records();
     spoil(&mut audit, &sold);
     assert!(audit.records() > records);
@@ -38,12 +38,12 @@ fn consistent_rows_have_no_findings() {
 #[test]
 fn oversold_nights_are_found() {
     check("room type 1, night 2025-11-05: oversold: 1 reserved + 2 held of 2", |audit, sold| {
-        audit.held(NightId { room_type: sold.room_type.id, date: day(1) }, 2);
+        audit.stay.held(NightId { room_type: sold.room_type.id, date: day(1) }, 2);
     });
     let findings = "room type 1, night 2025-11-05: oversold: 1 reserved + 0 held of 0; \
                     room type 1, night 2025-11-07: oversold: 0 reserved + 1 held of 0";
     check(findings, |audit, sold| {
-        audit.room_type(&RoomType { total_quantity: 0, ..sold.room_type.clone() });
+        audit.stay.room_type(&RoomType { total_quantity: 0, ..sold.room_type.clone() });
     });
 }
 
@@ -51,21 +51,21 @@ fn oversold_nights_are_found() {
 fn wrong_counts_are_found() {
     let night = |date| NightId { room_type: RoomTypeId::new(1).unwrap(), date };
     check("room type 1, night 2025-11-05: 2 counted as reserved, but 1 reservations found", |audit, _| {
-        audit.night(night(day(1)), Night { total_quantity: 2, reserved: 2, closed: false });
+        audit.stay.night(night(day(1)), Night { total_quantity: 2, reserved: 2, closed: false });
     });
     check("room type 1, night 2025-11-06: 1 counted as reserved, but 0 reservations found", |audit, _| {
-        audit.night(night(day(2)), Night { total_quantity: 2, reserved: 1, closed: false });
+        audit.stay.night(night(day(2)), Night { total_quantity: 2, reserved: 1, closed: false });
     });
     check("room type 9, night 2025-11-05: the room type does not exist", |audit, _| {
-        audit.held(NightId { room_type: RoomTypeId::new(9).unwrap(), date: day(1) }, 1);
+        audit.stay.held(NightId { room_type: RoomTypeId::new(9).unwrap(), date: day(1) }, 1);
     });
 }
 
 #[test]
 fn wrong_reservations_are_found() {
-    check("reservation 1: number is not unique", |audit, sold| {
+    check("stay reservation 1: number is not unique", |audit, sold| {
         let state = StayReservationState::Cancelled { at: sold.hotel.world.now };
-        audit.reservation(&StayReservation { state, ..sold.reservation.clone() });
+        audit_reservation(audit, &StayReservation { state, ..sold.reservation.clone() });
     });
     let confirmed = sold().reservation.hold;
     let cancelled = |sold: &Sold| StayReservation {
@@ -73,30 +73,28 @@ fn wrong_reservations_are_found() {
         state: StayReservationState::Cancelled { at: sold.hotel.world.now },
         ..sold.reservation.clone()
     };
-    let found = [(1, 2), (2, 1)]
-        .map(|(one, other)| format!("hold {confirmed}: confirmed twice, as reservations {one} and {other}"));
-    let sold = sold();
-    let mut audit = sold.hotel.audit().stay;
-    audit.reservation(&cancelled(&sold));
-    assert!(found.contains(&audit.finish().join("; ")));
+    check(&format!("hold {confirmed}: confirmed twice, as stay reservation [2] too"), |audit, sold| {
+        audit_reservation(audit, &cancelled(sold));
+    });
 }
 
 #[test]
 fn wrong_holds_are_found() {
     let Sold { hold, .. } = sold();
     let other = HoldId::new(hold.created_at, [99; 10]);
-    check(&format!("hold {}: confirmed, but reservation 7 is not its own", hold.id), |audit, sold| {
-        audit.hold(&StayHold { state: HoldState::Confirmed { record: 7 }, ..sold.hold.clone() });
+    check(&format!("hold {}: confirmed, but stay reservation 7 is not its own", hold.id), |audit, sold| {
+        audit.hold(&sold.hold.confirmed(Records::Shared(7)));
     });
     check(&format!("hold {other}: ends before it begins"), |audit, sold| {
-        audit.hold(&StayHold { id: other, expires_at: sold.hold.created_at, ..sold.hold.clone() });
+        audit.hold(&Hold { id: other, expires_at: sold.hold.created_at, ..sold.hold.clone() });
     });
     check(&format!("hold {other}: live at the same time as {} under the same key", hold.id), |audit, sold| {
-        let claim = StayClaim { client_key: key(99), ..sold.hold.claim.clone() };
-        audit.hold(&StayHold { id: other, claim, ..sold.hold.clone() });
+        let item = StayItem { client_key: Some(key(99)), ..sold.hold.item::<StayItem>().clone() };
+        let line = Line { item: Item::Stay(item), ..sold.hold.lines[0].clone() };
+        audit.hold(&Hold { id: other, lines: [line].into(), ..sold.hold.clone() });
     });
     check(&format!("hold {other}: live at the same time as {} under the same key", hold.id), |audit, sold| {
-        audit.hold(&StayHold { id: other, owner: id(9), ..sold.hold.clone() });
+        audit.hold(&Hold { id: other, owner: id(9), ..sold.hold.clone() });
     });
 }
 

@@ -7,10 +7,10 @@ fn cancelled_hold_frees_its_nights() {
     let mut hotel = Hotel::new(Mode::SingleCommit, 1);
     let hold = hotel.place(1, 1, 3).unwrap();
     hotel.cancel(hold.id).unwrap();
-    let cancelled = StayHold { state: HoldState::Cancelled, ..hold };
+    let cancelled = hold.with_state(HoldState::Cancelled);
     assert_eq!(hotel.hold(cancelled.id), cancelled);
     assert_eq!(hotel.derived(), [""; 0]);
-    assert_eq!(hotel.world.events[1..], [Event::StayHoldCancelled(cancelled)]);
+    assert_eq!(hotel.world.events[1..], [Event::HoldCancelled(cancelled)]);
     hotel.place(2, 1, 3).unwrap();
     assert_eq!(hotel.audit().finish(), [""; 0]);
 }

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::command::{Attempt, Stop, Writes};
-use crate::hold::{AttemptId, Decided};
+use crate::hold::{AttemptId, RecoverHold};
 
-fn confirming(hold: &StayHold) -> ConfirmStayHold {
-    ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner) }
+fn confirming(hold: &Hold) -> ConfirmStayHold {
+    ConfirmStayHold::new(hold.id, Actor::User(hold.owner.clone()))
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn confirm_turns_hold_into_reservation() {
             hold: hold.id,
             user: id(1),
             room_type: hotel.room_type,
-            dates: hold.dates,
+            dates: hold.item::<StayItem>().dates,
             price: 2 * PRICE,
             currency: hold.currency,
             confirmed_at: hotel.world.now,
@@ -62,12 +62,12 @@ fn commands_of_other_users_are_forbidden() {
         let mut hotel = Hotel::new(mode, 2);
         let hold = hotel.place(1, 1, 2).unwrap();
         let actor = Actor::User(id(2));
-        assert_eq!(hotel.run(&ConfirmStayHold { id: hold.id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hotel.run(&CancelStayHold { id: hold.id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hotel.world.ask(|rows, _| find(rows, hold.id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hotel.run(&ConfirmStayHold::new(hold.id, actor.clone())), Err(Rejection::Forbidden));
+        assert_eq!(hotel.run(&CancelStayHold::new(hold.id, actor.clone())), Err(Rejection::Forbidden));
+        assert_eq!(hotel.world.ask(|rows, _| find(rows, hold.id, actor.clone())), Err(Rejection::Forbidden));
         let id = hotel.run(&confirming(&hold)).unwrap().id;
-        assert_eq!(hotel.run(&CancelStayReservation { id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hotel.world.ask(|rows, _| reservation::find(rows, id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hotel.run(&CancelStayReservation { id, actor: actor.clone() }), Err(Rejection::Forbidden));
+        assert_eq!(hotel.world.ask(|rows, _| reservation::find(rows, id, &actor)), Err(Rejection::Forbidden));
     }
 }
 
@@ -93,7 +93,7 @@ fn commands_back_off_from_prepared_hold() {
     hotel.world.wait(Span::from_secs(601));
     assert_eq!(hotel.counts(1, 2), [(0, 1, 0)], "a prepared hold does not end by time");
     assert_eq!(hotel.world.prepare(&confirm), Err(Stop::Retry));
-    let cancel = CancelStayHold { id: hold.id, actor: Actor::Admin };
+    let cancel = CancelStayHold::new(hold.id, Actor::Admin);
     assert_eq!(hotel.world.step(Writes::Live, |rows, at| cancel.decide(rows, at)), Err(Stop::Retry));
     for user in [1, 2] {
         let placing = hotel.placing(user, 0, 2);
@@ -128,22 +128,22 @@ fn aborted_attempt_restores_the_hold() {
 
 #[test]
 fn abandoned_attempt_is_finished_as_decided() {
-    for record in [Some(1), None] {
+    for is_committed in [true, false] {
         let mut hotel = Hotel::new(Mode::Steps, 1);
         let hold = hotel.place(1, 1, 2).unwrap();
         let confirm = confirming(&hold);
         let attempt = hotel.world.prepare(&confirm).unwrap();
-        if record.is_some() {
+        if is_committed {
             hotel.world.record(&confirm, attempt).unwrap();
         }
-        let recover = RecoverStayHold { of: attempt, record };
+        let recover = RecoverHold { of: attempt, is_committed };
         for _ in 0..2 {
             hotel.run(&recover).unwrap();
-            assert_eq!(hotel.counts(1, 2), [if record.is_some() { (1, 0, 0) } else { (0, 1, 0) }]);
+            assert_eq!(hotel.counts(1, 2), [if is_committed { (1, 0, 0) } else { (0, 1, 0) }]);
         }
         assert_eq!(hotel.audit().finish(), [""; 0]);
         let unknown = AttemptId { hold: HoldId::new(hotel.world.now, [9; 10]), ..attempt };
-        hotel.run(&RecoverStayHold { of: unknown, record }).unwrap();
+        hotel.run(&RecoverHold { of: unknown, is_committed }).unwrap();
     }
 }
 
@@ -156,13 +156,7 @@ fn attempt_is_decided_once() {
     for (record, expected) in
         [(None, Stop::Retry), (Some(5), StayRejection::StayHoldAlreadyProcessed { reservation: Some(5) }.into())]
     {
-        let of = attempt;
-        let decide = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
-            rows.decisions.get(&of)?;
-            rows.decisions.put(of, Decided { record });
-            Ok(())
-        };
-        hotel.world.step(Writes::Durable, decide).unwrap();
+        hotel.world.decide_attempt(attempt, record);
         assert_eq!(hotel.world.record(&confirm, attempt), Err(expected));
     }
 }
@@ -175,7 +169,7 @@ fn room_is_sold_once_after_loss_of_live_rows() {
     let attempt = hotel.world.prepare(&confirm).unwrap();
     // Another customer has got a night meanwhile, as after a loss of the live rows.
     let night = NightId { room_type: hotel.room_type, date: day(2) };
-    let sell = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
+    let sell = |rows: &mut WorkingSet, _: &crate::Context<'_>| {
         rows.stay.nights.get(&night)?;
         rows.stay.nights.put(night, Night { total_quantity: 1, reserved: 1, closed: false });
         Ok(())

@@ -11,17 +11,20 @@ mod room_types;
 use jiff::civil::date;
 
 use super::availability::{Availability, availability};
-use super::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold, RecoverStayHold, find};
+use super::line::{CancelStayHold, ConfirmStayHold};
+use super::place::PlaceStayHold;
 use super::reservation::{self, CancelStayReservation};
 use super::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDraft, SetNightsClosed};
 use super::*;
 use crate::actor::Actor;
 use crate::audit::Audit;
-use crate::command::Command;
+use crate::command::{Command, Decision};
 use crate::event::Event;
-use crate::hold::HoldState;
+use crate::hold::{self, Hold, HoldState, Origin};
 use crate::rejection::StayRejection;
 use crate::testing::World;
+use crate::unit::Kind;
+use crate::working_set::WorkingSet;
 
 /// Execution of commands that write both kinds of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,17 +76,17 @@ impl Hotel {
         }
     }
 
-    fn place(&mut self, user: u64, check_in: i32, check_out: i32) -> Result<StayHold, Rejection> {
+    fn place(&mut self, user: u64, check_in: i32, check_out: i32) -> Result<Hold, Rejection> {
         let command = self.placing(user, check_in, check_out);
         self.run(&command)
     }
 
     fn confirm(&mut self, hold: HoldId) -> Result<StayReservation, Rejection> {
-        self.run(&ConfirmStayHold { id: hold, actor: Actor::Admin })
+        self.run(&ConfirmStayHold::new(hold, Actor::Admin))
     }
 
     fn cancel(&mut self, hold: HoldId) -> Result<(), Rejection> {
-        self.run(&CancelStayHold { id: hold, actor: Actor::Admin })
+        self.run(&CancelStayHold::new(hold, Actor::Admin))
     }
 
     fn cancel_reservation(&mut self, reservation: StayReservationId) -> Result<StayReservation, Rejection> {
@@ -100,7 +103,7 @@ impl Hotel {
         self.run(&command)
     }
 
-    fn hold(&self, hold: HoldId) -> StayHold {
+    fn hold(&self, hold: HoldId) -> Hold {
         self.world.ask(|rows, _| find(rows, hold, Actor::Admin)).unwrap()
     }
 
@@ -116,23 +119,21 @@ impl Hotel {
 
     /// Feeds the auditor with all rows.
     fn audit(&self) -> Audit {
-        let mut audit = Audit::new(self.world.now);
+        let mut audit = self.world.audit_holds();
         let tables = &self.world.memory.stay;
         tables.room_types.rows().for_each(|(_, row)| audit.stay.room_type(row));
         tables.nights.rows().for_each(|(id, row)| audit.stay.night(*id, *row));
-        tables.holds.rows().for_each(|(_, row)| audit.stay.hold(row));
-        tables.reservations.rows().for_each(|(_, row)| audit.stay.reservation(row));
+        tables.reservations.rows().for_each(|(_, row)| audit_reservation(&mut audit, row));
         audit
     }
 
     /// Returns all rows, without the numbers of attempts, which depend on the mode.
     fn rows(&self) -> Vec<String> {
         let tables = &self.world.memory.stay;
-        let without_attempts = |hold: &StayHold| StayHold { attempts: crate::command::Attempt(0), ..hold.clone() };
         let mut rows: Vec<String> = Vec::new();
         rows.extend(tables.room_types.rows().map(|row| format!("{row:?}")));
         rows.extend(tables.nights.rows().map(|row| format!("{row:?}")));
-        rows.extend(tables.holds.rows().map(|row| format!("{:?}", without_attempts(row.1))));
+        rows.extend(self.world.hold_rows());
         rows.extend(tables.reservations.rows().map(|row| format!("{row:?}")));
         rows.extend(self.derived());
         rows.sort();
@@ -153,6 +154,17 @@ impl Hotel {
         rows.sort();
         rows
     }
+}
+
+/// Returns a hold as the endpoint of stays shows it.
+fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<Hold> {
+    hold::find(rows, id, &actor, Origin::Stay)
+}
+
+/// Adds a reservation to all auditors that it concerns.
+fn audit_reservation(audit: &mut Audit, reservation: &StayReservation) {
+    audit.stay.reservation(reservation);
+    audit.holds.record(Kind::Stay, reservation.id.get(), reservation.hold);
 }
 
 fn draft(rooms: u32) -> RoomTypeDraft {

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::command::Attempt;
-use crate::stay::hold::PlaceStayHolds;
+use crate::hold::{Item, Line, LineState};
+use crate::money::Currency;
+use crate::stay::place::PlaceStayHolds;
 
 #[test]
 fn hold_claims_a_room_for_each_night() {
@@ -10,26 +12,30 @@ fn hold_claims_a_room_for_each_night() {
     let command = hotel.placing(7, 1, 4);
     let hold = hotel.run(&command).unwrap();
     let now = hotel.world.now;
-    let claim = StayClaim {
+    let item = StayItem {
         room_type: hotel.room_type,
         dates: StayDates { check_in: day(1), check_out: day(4) },
-        client_key: command.client_key,
-        price: 3 * PRICE,
-        currency: hold.currency,
+        client_key: Some(command.client_key),
     };
-    let expected = StayHold {
+    let expected = Hold {
         id: HoldId::new(now, command.random),
         owner: id(7),
+        origin: Origin::Stay,
         created_at: now,
         expires_at: now + Span::from_secs(600),
+        pay_by: None,
         state: HoldState::Held,
-        attempts: Attempt(0),
-        claim,
+        version: 0,
+        extensions: 0,
+        attempt: Attempt(0),
+        currency: Currency::KRW,
+        lines: [Line { index: 0, state: LineState::Held, price: 3 * PRICE, item: Item::Stay(item) }].into(),
+        extras: None,
     };
     assert_eq!(hold, expected);
     assert_eq!(hotel.hold(hold.id), hold);
     assert_eq!(hotel.counts(0, 5), [(0, 0, 2), (0, 1, 1), (0, 1, 1), (0, 1, 1), (0, 0, 2)]);
-    assert_eq!(hotel.world.events, [Event::StayHoldPlaced(hold)]);
+    assert_eq!(hotel.world.events, [Event::HoldPlaced(hold)]);
 }
 
 #[test]
@@ -106,9 +112,9 @@ fn price_is_fixed_when_hold_is_placed() {
         let mut hotel = Hotel::new(mode, 2);
         let hold = hotel.place(1, 1, 3).unwrap();
         hotel.change(RoomTypeDraft { base_price: Some(1), ..RoomTypeDraft::default() }).unwrap();
-        assert_eq!(hotel.hold(hold.id).price, 2 * PRICE);
+        assert_eq!(hotel.hold(hold.id).total(), 2 * PRICE);
         assert_eq!(hotel.confirm(hold.id).unwrap().price, 2 * PRICE);
-        assert_eq!(hotel.place(2, 1, 3).unwrap().price, 2);
+        assert_eq!(hotel.place(2, 1, 3).unwrap().total(), 2);
     }
 }
 
@@ -149,7 +155,8 @@ fn batch_lines_are_independent() {
     let mut hotel = Hotel::new(Mode::SingleCommit, 1);
     let lines = vec![hotel.placing(1, 1, 2), hotel.placing(2, 0, 2), hotel.placing(3, 2, 3), hotel.placing(4, 3, 3)];
     let results = hotel.run(&PlaceStayHolds(lines)).unwrap();
-    let placed: Vec<_> = results.iter().map(|result| result.as_ref().ok().map(|hold| hold.owner.get())).collect();
+    let placed: Vec<_> =
+        results.iter().map(|result| result.as_ref().ok().map(|hold| hold.owner.number().unwrap())).collect();
     assert_eq!(placed, [Some(1), None, Some(3), None]);
     assert_eq!(results[1], Err(full(1)), "a line sees the holds of earlier lines");
     assert_eq!(results[3], Err(Rejection::invalid("checkOut", Fault::EmptyRange)));

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::command::{Decision, Stop, Writes};
-use crate::hold::{AttemptId, Indexed as _};
-use crate::table::{StateSet as _, TableSet as _};
+use crate::hold::{AttemptId, RecoverHold};
 use crate::testing::Dice;
 
 const USERS: u64 = 4;
@@ -32,7 +31,7 @@ fn action(dice: &mut Dice, hotel: &Hotel, holds: &[HoldId]) -> Action {
         let check_in = dice.roll(NIGHTS as u64) as i32;
         (day(check_in), day(check_in + 1 + dice.roll(3) as i32))
     };
-    let actor = if dice.roll(8) == 0 { Actor::User(user) } else { Actor::Admin };
+    let actor = if dice.roll(8) == 0 { Actor::User(user.clone()) } else { Actor::Admin };
     match dice.roll(20) {
         0..8 => {
             let random = std::array::from_fn(|_| dice.roll(256) as u8);
@@ -40,8 +39,8 @@ fn action(dice: &mut Dice, hotel: &Hotel, holds: &[HoldId]) -> Action {
             let client_key = key(dice.roll(3) as u8);
             Action::Place(PlaceStayHold { random, user, room_type, check_in, check_out, client_key })
         }
-        8..12 if !holds.is_empty() => Action::Confirm(ConfirmStayHold { id: recent(dice, holds), actor }),
-        12 | 13 if !holds.is_empty() => Action::Cancel(CancelStayHold { id: recent(dice, holds), actor }),
+        8..12 if !holds.is_empty() => Action::Confirm(ConfirmStayHold::new(recent(dice, holds), actor)),
+        12 | 13 if !holds.is_empty() => Action::Cancel(CancelStayHold::new(recent(dice, holds), actor)),
         14 | 15 => {
             let id = StayReservationId::new(1 + dice.roll(30)).unwrap();
             Action::CancelReservation(CancelStayReservation { id, actor })
@@ -159,14 +158,14 @@ impl Model {
         let today = (now + Span::from_hours(9)).to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
         match action {
             Action::Place(command) => self.place(command, now, today),
-            Action::Confirm(ConfirmStayHold { id, actor }) => {
-                let hold = self.open(*id, *actor, now)?;
+            Action::Confirm(ConfirmStayHold { id, actor, .. }) => {
+                let hold = self.open(*id, actor, now)?;
                 self.reservations.push((hold, false));
                 self.holds[hold].end = Some(ModelEnd::Confirmed(self.reservations.len() as u64));
                 Ok(())
             }
-            Action::Cancel(CancelStayHold { id, actor }) => {
-                let hold = self.open(*id, *actor, now)?;
+            Action::Cancel(CancelStayHold { id, actor, .. }) => {
+                let hold = self.open(*id, actor, now)?;
                 self.holds[hold].end = Some(ModelEnd::Cancelled);
                 Ok(())
             }
@@ -174,7 +173,7 @@ impl Model {
                 let found = self.reservations.get_mut(id.get() as usize - 1);
                 let (hold, is_cancelled) = found.ok_or(StayRejection::StayReservationNotFound)?;
                 let command = &self.holds[*hold].command;
-                check_owner(*actor, command.user)?;
+                check_owner(actor, &command.user)?;
                 if *is_cancelled {
                     return Err(StayRejection::StayReservationAlreadyCancelled.into());
                 }
@@ -240,10 +239,10 @@ impl Model {
     }
 
     /// Returns the index of a hold that can be confirmed or cancelled.
-    fn open(&self, id: HoldId, actor: Actor, now: Timestamp) -> Result<usize, Rejection> {
+    fn open(&self, id: HoldId, actor: &Actor, now: Timestamp) -> Result<usize, Rejection> {
         let index = self.holds.iter().position(|hold| hold.id == id).ok_or(StayRejection::StayHoldNotFound)?;
         let hold = &self.holds[index];
-        check_owner(actor, hold.command.user)?;
+        check_owner(actor, &hold.command.user)?;
         match hold.end {
             None if now < hold.expires_at => Ok(index),
             None | Some(ModelEnd::Replaced) => Err(StayRejection::StayHoldExpired.into()),
@@ -255,7 +254,7 @@ impl Model {
     }
 }
 
-fn check_owner(actor: Actor, owner: UserId) -> Result<(), Rejection> {
+fn check_owner(actor: &Actor, owner: &UserId) -> Result<(), Rejection> {
     match actor {
         Actor::User(user) if user != owner => Err(Rejection::Forbidden),
         _ => Ok(()),
@@ -338,11 +337,8 @@ fn modes_have_same_outcomes_and_rows() {
 
 /// Confirms all live holds, which must succeed.
 fn confirm_all(hotel: &mut Hotel) {
-    let now = hotel.world.now;
-    let live = hotel.world.memory.stay.holds.rows().filter(|(_, hold)| hold.is_live(now));
-    let live: Vec<HoldId> = live.map(|(id, _)| *id).collect();
-    for hold in live {
-        hotel.confirm(hold).expect("a live hold can be confirmed");
+    for hold in hotel.world.live_holds() {
+        hotel.confirm(hold.id).expect("a live hold can be confirmed");
     }
     assert_eq!(hotel.audit().finish(), [""; 0]);
 }
@@ -357,15 +353,10 @@ fn indexes_are_rebuilt_from_live_holds() {
             let action = action(&mut dice, &hotel, &holds);
             holds.extend(run(&mut hotel, &action).1.ok().flatten());
         }
-        let now = hotel.world.now;
         let mut rebuilt = new_hotel(Mode::SingleCommit);
-        rebuilt.world.now = now;
-        for (_, hold) in hotel.world.memory.stay.holds.rows().filter(|(_, hold)| hold.is_live(now)) {
-            let mut rows = crate::WorkingSet::default();
-            StayHold::request_indexes(&mut rows, hold);
-            rows.fill_from(&rebuilt.world.memory);
-            StayHold::index(&mut rows, hold, now).unwrap();
-            rebuilt.world.memory.apply(&mut rows);
+        rebuilt.world.now = hotel.world.now;
+        for hold in hotel.world.live_holds() {
+            rebuilt.world.index(&hold);
         }
         assert_eq!(rebuilt.derived(), hotel.derived(), "seed {seed}");
     }
@@ -376,8 +367,7 @@ fn complete(hotel: &mut Hotel, dice: &mut Dice, (command, attempt): (ConfirmStay
     let (recorded, is_abandoned) = (dice.roll(3) > 0, dice.roll(3) == 0);
     let outcome = recorded.then(|| hotel.world.record(&command, attempt).expect("a prepared hold can be recorded"));
     if is_abandoned {
-        let record = outcome.map(|reservation| reservation.id.get());
-        hotel.world.run(&RecoverStayHold { of: attempt, record }).unwrap();
+        hotel.world.run(&RecoverHold { of: attempt, is_committed: recorded }).unwrap();
     } else {
         hotel.world.finish(&command, attempt, outcome.as_ref());
     }

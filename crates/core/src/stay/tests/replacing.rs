@@ -8,11 +8,11 @@ fn hold_on_same_dates_replaces_the_old_one() {
     let old = hotel.place(1, 1, 3).unwrap();
     hotel.world.wait(Span::from_secs(60));
     let new = hotel.place(1, 1, 3).expect("the rooms of the old hold count as free");
-    let replaced = StayHold { state: HoldState::Replaced { by: new.id }, ..old.clone() };
+    let replaced = old.with_state(HoldState::Replaced { by: new.id });
     assert_eq!(hotel.hold(old.id), replaced);
     assert_eq!(new.expires_at, hotel.world.now + Span::from_secs(600));
     assert_eq!(hotel.counts(1, 3), [(0, 1, 0); 2]);
-    assert_eq!(hotel.world.events[1..], [Event::StayHoldReplaced(replaced), Event::StayHoldPlaced(new.clone())]);
+    assert_eq!(hotel.world.events[1..], [Event::HoldReplaced(replaced), Event::HoldPlaced(new.clone())]);
     assert_eq!(hotel.confirm(old.id), Err(StayRejection::StayHoldExpired.into()));
     assert_eq!(hotel.cancel(old.id), Err(StayRejection::StayHoldExpired.into()));
     hotel.confirm(new.id).unwrap();
@@ -42,7 +42,7 @@ fn ended_hold_is_not_replaced() {
         for user in [1, 2, 3] {
             hotel.place(user, 1, 2).unwrap();
         }
-        assert_eq!(hotel.hold(confirmed).state, HoldState::Confirmed { record: 1 });
+        assert_eq!((hotel.hold(confirmed).state, hotel.hold(confirmed).record()), (HoldState::Confirmed, Some(1)));
         assert_eq!(hotel.hold(cancelled).state, HoldState::Cancelled);
         assert_eq!(hotel.hold(expired).state, HoldState::Held, "expiry is not stored");
         assert_eq!(hotel.counts(1, 2), [(1, 3, 5)]);
@@ -95,10 +95,10 @@ fn stale_index_entries_have_no_effect() {
     let dates = StayDates { check_in: day(1), check_out: day(2) };
     let dates_key = DatesKey { user: id(1), room_type: hotel.room_type, dates };
     let client_key = ClientKey { key: command.client_key, room_type: hotel.room_type, dates };
-    let leave = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
+    let leave = |rows: &mut WorkingSet, _: &crate::Context<'_>| {
         rows.stay.by_dates.get(&dates_key)?;
         rows.stay.by_client_key.get(&client_key)?;
-        rows.stay.by_dates.put(dates_key, gone);
+        rows.stay.by_dates.put(dates_key.clone(), gone);
         rows.stay.by_client_key.put(client_key, gone);
         Ok(())
     };

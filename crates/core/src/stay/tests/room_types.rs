@@ -151,7 +151,7 @@ fn aborted_change_removes_its_fence() {
 fn lower_total_backs_off_from_prepared_hold() {
     let mut hotel = Hotel::new(Mode::Steps, 1);
     let hold = hotel.place(1, 1, 2).unwrap();
-    let confirm = ConfirmStayHold { id: hold.id, actor: Actor::Admin };
+    let confirm = ConfirmStayHold::new(hold.id, Actor::Admin);
     let attempt = hotel.world.prepare(&confirm).unwrap();
     let lower = ChangeRoomType { id: hotel.room_type, draft: rooms(0) };
     assert_eq!(hotel.world.prepare(&lower), Err(Stop::Retry));

@@ -129,7 +129,7 @@ fn rows_without_their_booking_are_found() {
 fn repeated_or_missing_notification_is_found() {
     let (id, notice) = (NotificationId::new(999).unwrap(), |kind| NoticeId { booking: unknown_booking(), kind });
     check("notification 999: CONFIRMED of booking 1 was notified more than once", |audit, scenario| {
-        let Booking { id: booking, user, created_at, .. } = scenario.confirmed;
+        let Booking { id: booking, user, created_at, .. } = scenario.confirmed.clone();
         audit.notification(&Notification { id, booking, user, kind: BookingAction::Confirmed, created_at });
     });
     check("notification 999: of booking 999 does not exist", |audit, _| {

@@ -12,7 +12,8 @@ fn new_booking_is_pending_with_total_price() {
     let (booking, now) = (created.booking, club.world.now);
     assert!(created.is_new);
     assert_eq!((booking.status(), booking.total, booking.currency), (BookingStatus::Pending, 30_000, Currency::KRW));
-    assert_eq!((booking.user, booking.slot, booking.players, booking.unit_price), (user(1), slot, 3, 10_000));
+    assert_eq!((&booking.user, booking.slot, booking.players), (&user(1), slot, 3));
+    assert_eq!(booking.unit_price, 10_000);
     assert_eq!((booking.created_at, booking.deadline), (now, now + Span::from_secs(60)));
     assert_eq!((booking.failure_reason(), booking.refund()), (None, None));
     assert_eq!(club.booked(slot), 0, "places are not counted before the course service replies");
@@ -28,7 +29,7 @@ fn booking_with_places_is_confirmed_in_history() {
     club.deliver();
     assert_eq!((club.status(booking.id), club.booked(slot)), (BookingStatus::Confirmed, 3));
     let history = club.view(booking.id).history;
-    let steps: Vec<_> = history.iter().map(|entry| (entry.action, entry.at, entry.by)).collect();
+    let steps: Vec<_> = history.iter().map(|entry| (entry.action, entry.at, entry.by.clone())).collect();
     let later = booking.created_at + Span::from_millis(80);
     assert_eq!(
         steps,
@@ -162,8 +163,8 @@ fn price_and_policy_are_those_at_booking_time() {
     club.world.limits.tee.refund = RefundPolicy::DEFAULT.with_last_day(30).unwrap();
     let after = club.confirmed(slot, 1);
     club.world.now = tee_off + Span::from_hours(-1);
-    assert_eq!(club.quote(before.id, By::User(user(1))).unwrap().percent, 0);
-    assert_eq!(club.quote(after.id, By::User(user(1))).unwrap().percent, 30);
+    assert_eq!(club.quote(before.id, &By::User(user(1))).unwrap().percent, 0);
+    assert_eq!(club.quote(after.id, &By::User(user(1))).unwrap().percent, 30);
 }
 
 #[test]
@@ -171,10 +172,10 @@ fn booking_of_other_user_is_forbidden() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let id = club.book(slot, 1).id;
-    let view = |actor| club.world.ask(|rows, _| booking::view(rows, id, actor));
+    let view = |actor: Actor| club.world.ask(|rows, _| booking::view(rows, id, &actor));
     assert_eq!(view(Actor::User(user(2))).unwrap_err(), Rejection::Forbidden);
     assert_eq!(view(Actor::User(user(1))).unwrap(), view(Actor::Admin).unwrap());
-    let unknown = club.world.ask(|rows, _| booking::view(rows, unknown_booking(), Actor::User(user(2))));
+    let unknown = club.world.ask(|rows, _| booking::view(rows, unknown_booking(), &Actor::User(user(2))));
     assert_eq!(tee_rejection(unknown), TeeRejection::BookingNotFound);
 }
 

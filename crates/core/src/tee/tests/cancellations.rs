@@ -16,7 +16,7 @@ fn cancelling_releases_the_places() {
     let view = club.view(booking.id);
     assert_eq!((club.booked(slot), view.booking.released_at), (0, Some(club.world.now)));
     let last = view.history.last().unwrap();
-    assert_eq!((last.by, last.reason.as_deref()), (By::User(user(1)), Some("비가 와서")));
+    assert_eq!((last.by.clone(), last.reason.as_deref()), (By::User(user(1)), Some("비가 와서")));
     assert_eq!(club.actions(booking.id), [BookingAction::Created, BookingAction::Confirmed, BookingAction::Cancelled]);
 }
 
@@ -39,7 +39,7 @@ fn booking_is_cancelled_by_owner_or_admin_only() {
     let id = club.confirmed(slot, 1).id;
     assert_eq!(tee_rejection(club.cancel(unknown_booking(), By::User(user(2)))), TeeRejection::BookingNotFound);
     assert_eq!(club.cancel(id, By::User(user(2))).unwrap_err(), Rejection::Forbidden);
-    assert_eq!(club.quote(id, By::User(user(2))).unwrap_err(), Rejection::Forbidden);
+    assert_eq!(club.quote(id, &By::User(user(2))).unwrap_err(), Rejection::Forbidden);
     club.cancel(id, By::User(user(1))).unwrap();
     assert_eq!(
         club.cancel(id, By::User(user(2))).unwrap_err(),
@@ -56,13 +56,13 @@ fn customer_cannot_cancel_after_tee_off() {
     let slot = club.slot(4);
     let (confirmed, second) = (club.confirmed(slot, 1), club.confirmed(slot, 1));
     club.world.now = confirmed.tee_off + Span::from_millis(-1);
-    assert_eq!(club.quote(confirmed.id, By::User(user(1))).unwrap().rule, RefundRule::LastDay);
+    assert_eq!(club.quote(confirmed.id, &By::User(user(1))).unwrap().rule, RefundRule::LastDay);
     let pending = club.book(slot, 1);
     club.world.now = confirmed.tee_off;
     let late = TeeRejection::BookingNotCancellable { ended_as: None };
     for id in [confirmed.id, pending.id] {
         assert_eq!(tee_rejection(club.cancel(id, By::User(user(1)))), late);
-        assert_eq!(tee_rejection(club.quote(id, By::User(user(1)))), late);
+        assert_eq!(tee_rejection(club.quote(id, &By::User(user(1)))), late);
     }
     assert_eq!(club.cancel(confirmed.id, By::Admin).unwrap().refund().unwrap().percent, 100);
     assert_eq!(club.cancel(second.id, By::System).unwrap().refund().unwrap().percent, 100);

@@ -29,7 +29,7 @@ fn external_event_is_imported_once() {
     );
     assert_eq!(club.world.events.len(), 2);
     for event in &club.world.events {
-        assert!(event.is_durable() && event.owner() == Some(user(7)));
+        assert!(event.is_durable() && event.owner() == Some(&user(7)));
     }
 }
 

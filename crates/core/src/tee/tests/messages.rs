@@ -46,7 +46,7 @@ fn ordering_keys_and_owners_of_messages() {
         let is_of_slot = message.subject() == Subject::SlotChanged;
         let expected = if is_of_slot { OrderingKey::Slot(slot) } else { OrderingKey::Booking(booking.id) };
         assert_eq!((message.ordering_key(), message.slot()), (expected, slot));
-        assert_eq!(event.owner(), message.subject().is_public().then_some(user(1)));
+        assert_eq!(event.owner(), message.subject().is_public().then_some(&user(1)));
         assert!(event.is_durable());
     }
     let closed = Message::SlotClosed { slot, version: 3 };

@@ -92,7 +92,7 @@ impl Club {
         self.run(&CancelBooking { id, by, reason: None })
     }
 
-    fn quote(&self, id: BookingId, by: By) -> Result<Refund, Rejection> {
+    fn quote(&self, id: BookingId, by: &By) -> Result<Refund, Rejection> {
         self.world.ask(|rows, at| cancel::quote(rows, at, id, by))
     }
 
@@ -138,7 +138,7 @@ impl Club {
     }
 
     fn view(&self, id: BookingId) -> BookingView {
-        self.world.ask(|rows, _| booking::view(rows, id, Actor::Admin)).unwrap()
+        self.world.ask(|rows, _| booking::view(rows, id, &Actor::Admin)).unwrap()
     }
 
     fn booking(&self, id: BookingId) -> Booking {

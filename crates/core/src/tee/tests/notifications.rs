@@ -27,7 +27,7 @@ fn user_is_notified_of_each_outcome() {
     assert_eq!(kinds(&club, missed), [BookingAction::Confirmed, BookingAction::NoShow]);
     assert_eq!(kinds(&club, failed), [BookingAction::Failed]);
     let last = club.world.memory.tee.notifications.rows().map(|(_, row)| row).max_by_key(|row| row.id).unwrap();
-    assert_eq!((last.user, last.created_at), (user(1), club.world.now));
+    assert_eq!((last.user.clone(), last.created_at), (user(1), club.world.now));
 }
 
 #[test]

@@ -120,7 +120,8 @@ impl Net {
 
     fn cancel(&mut self) {
         let Some(id) = Self::choose(&mut self.dice, &self.bookings) else { return };
-        let by = [By::User(user(1 + self.dice.roll(USERS))), By::Admin][self.dice.roll(2) as usize];
+        let user = user(1 + self.dice.roll(USERS));
+        let by = if self.dice.roll(2) == 0 { By::User(user) } else { By::Admin };
         self.booking.run(&CancelBooking { id, by, reason: None }).ok();
     }
 
@@ -260,7 +261,7 @@ impl Net {
     }
 
     fn states(&self) -> BTreeMap<BookingId, BookingState> {
-        self.booking.memory.tee.bookings.rows().map(|(id, row)| (*id, row.state)).collect()
+        self.booking.memory.tee.bookings.rows().map(|(id, row)| (*id, row.state.clone())).collect()
     }
 
     fn inspect(&self) {

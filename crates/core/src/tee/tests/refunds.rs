@@ -49,7 +49,7 @@ fn refund_depends_on_time_left_and_initiator() {
         let booking = club.confirmed(slot, 3);
         club.world.now = booking.tee_off + Span::from_millis(-left);
         let expected = Refund { percent: *percent, amount: *amount, rule: RefundRule::parse(rule).unwrap() };
-        assert_eq!(club.quote(booking.id, by).unwrap(), expected, "{initiator:?} {left}");
+        assert_eq!(club.quote(booking.id, &by).unwrap(), expected, "{initiator:?} {left}");
         assert_eq!(club.cancel(booking.id, by).unwrap().refund(), Some(expected));
         assert_eq!(expected.rule.to_string(), *rule);
         club.inspect();
@@ -63,7 +63,7 @@ fn refund_of_last_day_follows_setting() {
     let slot = club.slot(4);
     let booking = club.confirmed(slot, 1);
     club.world.now = booking.tee_off + Span::from_millis(-MINUTE);
-    let refund = club.quote(booking.id, By::User(user(1))).unwrap();
+    let refund = club.quote(booking.id, &By::User(user(1))).unwrap();
     assert_eq!((refund.percent, refund.amount, refund.rule), (30, 3_000, RefundRule::LastDay));
 }
 
@@ -75,7 +75,7 @@ fn refund_tiers_follow_settings() {
     let booking = club.confirmed(slot, 1);
     for (left, percent, rule) in [(2 * DAY, 90, RefundRule::AtLeastDays(2)), (2 * DAY - 1, 10, RefundRule::LastDay)] {
         club.world.now = booking.tee_off + Span::from_millis(-left);
-        let refund = club.quote(booking.id, By::User(user(1))).unwrap();
+        let refund = club.quote(booking.id, &By::User(user(1))).unwrap();
         assert_eq!((refund.percent, refund.rule), (percent, rule));
     }
 }
@@ -86,7 +86,7 @@ fn pending_booking_is_refunded_in_full() {
     let slot = club.slot(4);
     club.world.now = club.find_slot(slot).tee_off + Span::from_millis(-MINUTE);
     let id = club.book(slot, 1).id;
-    let rule = |by| club.quote(id, by).unwrap().rule;
+    let rule = |by: By| club.quote(id, &by).unwrap().rule;
     assert_eq!(
         [By::User(user(1)), By::Admin, By::System].map(rule),
         [RefundRule::Pending, RefundRule::Admin, RefundRule::System]

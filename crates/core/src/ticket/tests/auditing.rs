@@ -1,7 +1,7 @@
 //! The auditor reports every violation.
 
 use super::*;
-use crate::ticket::audit::TicketAudit;
+use crate::hold::{Item, Line, LineState, Records as HoldRecords};
 
 /// An event of three seats: seat 1 sold to user 1 as reservation 1, seat 2 held by user 2.
 struct Records {
@@ -10,7 +10,7 @@ struct Records {
     sales: EventSales,
     sold: Vec<(SeatId, SoldSeat)>,
     buyer: Buyer,
-    holds: Vec<SeatHold>,
+    holds: Vec<Hold>,
     reservations: Vec<SeatReservation>,
     now: Timestamp,
 }
@@ -21,8 +21,8 @@ impl Records {
         hall.reserve(1, &[1]).unwrap();
         hall.hold(2, &[2]).unwrap();
         let tables = &hall.world.memory.ticket;
-        let mut holds: Vec<SeatHold> = tables.holds.rows().map(|(_, row)| row.clone()).collect();
-        holds.sort_by_key(|hold| hold.owner);
+        let mut holds: Vec<Hold> = hall.world.memory.holds.rows().map(|(_, row)| row.clone()).collect();
+        holds.sort_by_key(|hold| hold.owner.clone());
         Self {
             event: tables.events.rows().next().unwrap().1.clone(),
             plan: tables.plans.rows().next().unwrap().1.clone(),
@@ -35,15 +35,15 @@ impl Records {
         }
     }
 
-    fn audit(&self) -> TicketAudit {
-        let mut audit = TicketAudit::new(self.now);
-        audit.event(&self.event);
-        audit.plan(self.event.id, &self.plan);
-        audit.sales(self.event.id, self.sales);
-        self.sold.iter().for_each(|(id, row)| audit.seat(*id, *row));
-        audit.buyer(BuyerId { event: self.event.id, user: id(1) }, self.buyer);
+    fn audit(&self) -> Audit {
+        let mut audit = Audit::new(self.now);
+        audit.ticket.event(&self.event);
+        audit.ticket.plan(self.event.id, &self.plan);
+        audit.ticket.sales(self.event.id, self.sales);
+        self.sold.iter().for_each(|(id, row)| audit.ticket.seat(*id, *row));
+        audit.ticket.buyer(&BuyerId { event: self.event.id, user: id(1) }, self.buyer);
         self.holds.iter().for_each(|hold| audit.hold(hold));
-        self.reservations.iter().for_each(|reservation| audit.reservation(reservation));
+        self.reservations.iter().for_each(|reservation| audit_reservation(&mut audit, reservation));
         audit
     }
 }
@@ -96,7 +96,11 @@ fn mismatched_seat_and_reservation_are_found() {
 fn seat_held_twice_or_sold_is_found() {
     check(|records| records.holds.push(records.holds[1].clone()), &["seat 1000002: held 2 times"]);
     check(
-        |records| records.holds[1].claim.seats = records.reservations[0].seats.clone(),
+        |records| {
+            let seats = records.reservations[0].seats.clone();
+            let item = Item::Seats(SeatsItem { event: records.event.id, seats });
+            records.holds[1].lines = [Line { item, ..records.holds[1].lines[0].clone() }].into();
+        },
         &["seat 1000001: held and sold"],
     );
 }
@@ -112,7 +116,7 @@ fn seats_beyond_the_plan_are_found() {
         ],
     );
     let records = Records::new();
-    let mut audit = TicketAudit::new(records.now);
+    let mut audit = Audit::new(records.now);
     audit.hold(&records.holds[1]);
     assert_eq!(audit.finish(), ["event 1: the event does not exist", "seat 1000002: the seat does not exist"]);
 }
@@ -121,24 +125,30 @@ fn seats_beyond_the_plan_are_found() {
 fn mismatched_hold_and_reservation_are_found() {
     let records = Records::new();
     let hold = records.holds[0].id;
-    let confirmed = HoldState::Confirmed { record: 5 };
     check(
-        |records| records.holds[0].state = confirmed,
-        &[&format!("seat hold {hold}: confirmed, but reservation 5 is not its own")],
+        |records| {
+            let lines = [Line { state: LineState::Held, ..records.holds[0].lines[0].clone() }].into();
+            records.holds[0] = Hold { lines, ..records.holds[0].clone() }.confirmed(HoldRecords::Shared(5));
+        },
+        &[
+            &format!("hold {hold}: confirmed twice, as seat reservation [1] too"),
+            &format!("hold {hold}: confirmed, but seat reservation 5 is not its own"),
+        ],
     );
     let mut audit = records.audit();
-    audit.reservation(&SeatReservation {
+    let reservation = SeatReservation {
         id: SeatReservationId::new(2).unwrap(),
         state: SeatReservationState::Cancelled { at: records.now },
         ..records.reservations[0].clone()
-    });
-    let found = audit.finish();
-    assert!(found.len() == 1 && found[0].starts_with(&format!("seat hold {hold}: confirmed twice")), "{found:?}");
+    };
+    audit_reservation(&mut audit, &reservation);
+    assert_eq!(audit.finish(), [format!("hold {hold}: confirmed twice, as seat reservation [2] too")]);
     let mut audit = records.audit();
-    audit.reservation(&SeatReservation {
+    let reservation = SeatReservation {
         state: SeatReservationState::Cancelled { at: records.now },
         ..records.reservations[0].clone()
-    });
+    };
+    audit_reservation(&mut audit, &reservation);
     assert_eq!(audit.finish(), ["seat reservation 1: number is not unique"]);
 }
 
@@ -150,19 +160,19 @@ fn incomplete_plan_is_found() {
 #[test]
 fn hold_ending_before_its_start_is_found() {
     let hold = Records::new().holds[0].id;
-    let expected = format!("seat hold {hold}: ends before it begins");
+    let expected = format!("hold {hold}: ends before it begins");
     check(|records| records.holds[0].expires_at = records.holds[0].created_at, &[&expected]);
 }
 
 #[test]
 fn counts_are_compared_without_hold_list() {
     let mut records = Records::new();
-    let held = records.holds.remove(1).seats[0].seat;
+    let held = records.holds.remove(1).item::<SeatsItem>().seats[0].seat;
     let whole = event_unit(records.event.id);
     let audit = |counts: &[(Unit, u32)]| {
         let mut audit = records.audit();
         for (unit, quantity) in counts {
-            audit.held(*unit, *quantity);
+            audit.held(*unit, *quantity, false);
         }
         audit.finish()
     };

@@ -15,7 +15,7 @@ fn best_seats_are_adjacent_and_leave_no_single() {
     assert_eq!(hall.map(), "hhhhh...", "other holds of the user stay");
     hall.reserve(2, &[7]).unwrap();
     let hold = hall.hold_best(2, 2).unwrap();
-    assert_eq!((hall.map().as_str(), hold.total), ("hhhhhhRh", 2_000), "the remaining seats, in two blocks");
+    assert_eq!((hall.map().as_str(), hold.total()), ("hhhhhhRh", 2_000), "the remaining seats, in two blocks");
     assert_eq!(hall.hold_best(2, 1), Err(TicketRejection::NotEnoughSeats { available: 0 }.into()));
 }
 
@@ -52,7 +52,7 @@ fn best_seats_are_chosen_in_given_section() {
 fn prepared_seats_make_best_seats_retry() {
     let mut hall = two_sections();
     let hold = hall.hold(2, &[1]).unwrap();
-    hall.world.prepare(&ConfirmSeatHold { id: hold.id, actor: Actor::Admin }).unwrap();
+    hall.world.prepare(&ConfirmSeatHold::new(hold.id, Actor::Admin)).unwrap();
     let two = best_in(&mut hall, "left", 2);
     assert_eq!(hall.world.step(Writes::Live, |rows, at| two.decide(rows, at)), Err(Stop::Retry));
     let three = best_in(&mut hall, "left", 3);
@@ -117,7 +117,7 @@ fn many_in_one_batch_share_two_load_rounds() {
     for _ in 0..3 {
         undecided.retain(|command| match rows.attempt(|rows| command.decide(rows, &at)) {
             Ok(hold) => {
-                taken.extend(hold.seats.iter().map(|seat| seat.seat));
+                taken.extend(hold.item::<SeatsItem>().seats.iter().map(|seat| seat.seat));
                 false
             }
             Err(Stop::NeedRows) => true,
@@ -136,6 +136,6 @@ fn best_seats_of_fifty_thousand() {
     let mut hall = Hall::new(Mode::SingleCommit, &[2_500; 20]);
     hall.hold(1, &[1]).unwrap();
     let hold = hall.hold_best(2, 10).unwrap();
-    assert_eq!(hold.seats[0].seat.position(), 2);
+    assert_eq!(hold.item::<SeatsItem>().seats[0].seat.position(), 2);
     assert_eq!(hall.remaining(), 49_989);
 }

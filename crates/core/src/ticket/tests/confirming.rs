@@ -2,12 +2,11 @@
 
 use super::*;
 use crate::command::{Attempt, Stop, Writes};
-use crate::hold::{AttemptId, Decided};
-use crate::ticket::hold::{RecoverSeatHold, find};
+use crate::hold::{AttemptId, Item, Line, RecoverHold};
 use crate::ticket::reservation;
 
-fn confirming(hold: &SeatHold) -> ConfirmSeatHold {
-    ConfirmSeatHold { id: hold.id, actor: Actor::User(hold.owner) }
+fn confirming(hold: &Hold) -> ConfirmSeatHold {
+    ConfirmSeatHold::new(hold.id, Actor::User(hold.owner.clone()))
 }
 
 #[test]
@@ -22,7 +21,7 @@ fn confirm_turns_hold_into_reservation() {
             hold: hold.id,
             event: hall.event,
             user: id(1),
-            seats: hold.seats.clone(),
+            seats: hold.item::<SeatsItem>().seats.clone(),
             total: 2_000,
             currency: hold.currency,
             reserved_at: hall.world.now,
@@ -62,12 +61,12 @@ fn commands_of_other_users_are_forbidden() {
         let mut hall = Hall::new(mode, &[4]);
         let hold = hall.hold(1, &[1]).unwrap();
         let actor = Actor::User(id(2));
-        assert_eq!(hall.run(&ConfirmSeatHold { id: hold.id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hall.run(&CancelSeatHold { id: hold.id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hall.world.ask(|rows, _| find(rows, hold.id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hall.run(&ConfirmSeatHold::new(hold.id, actor.clone())), Err(Rejection::Forbidden));
+        assert_eq!(hall.run(&CancelSeatHold::new(hold.id, actor.clone())), Err(Rejection::Forbidden));
+        assert_eq!(hall.world.ask(|rows, _| find(rows, hold.id, actor.clone())), Err(Rejection::Forbidden));
         let id = hall.run(&confirming(&hold)).unwrap().id;
-        assert_eq!(hall.run(&CancelSeatReservation { id, actor }), Err(Rejection::Forbidden));
-        assert_eq!(hall.world.ask(|rows, _| reservation::find(rows, id, actor)), Err(Rejection::Forbidden));
+        assert_eq!(hall.run(&CancelSeatReservation { id, actor: actor.clone() }), Err(Rejection::Forbidden));
+        assert_eq!(hall.world.ask(|rows, _| reservation::find(rows, id, &actor)), Err(Rejection::Forbidden));
     }
 }
 
@@ -100,7 +99,7 @@ fn commands_back_off_from_prepared_hold() {
     hall.world.wait(Span::from_secs(301));
     assert_eq!(hall.map(), "h.", "a prepared hold does not end by time");
     assert_eq!(hall.world.prepare(&confirm), Err(Stop::Retry));
-    let cancel = CancelSeatHold { id: hold.id, actor: Actor::Admin };
+    let cancel = CancelSeatHold::new(hold.id, Actor::Admin);
     assert_eq!(hall.world.step(Writes::Live, |rows, at| cancel.decide(rows, at)), Err(Stop::Retry));
     for user in [1, 2] {
         let holding = hall.holding(user, &[1, 2]);
@@ -157,22 +156,22 @@ fn aborted_attempt_restores_the_hold() {
 
 #[test]
 fn abandoned_attempt_is_finished_as_decided() {
-    for record in [Some(1), None] {
+    for is_committed in [true, false] {
         let mut hall = Hall::new(Mode::Steps, &[2]);
         let hold = hall.hold(1, &[1]).unwrap();
         let confirm = confirming(&hold);
         let attempt = hall.world.prepare(&confirm).unwrap();
-        if record.is_some() {
+        if is_committed {
             hall.world.record(&confirm, attempt).unwrap();
         }
-        let recover = RecoverSeatHold { of: attempt, record };
+        let recover = RecoverHold { of: attempt, is_committed };
         for _ in 0..2 {
             hall.run(&recover).unwrap();
-            assert_eq!(hall.map(), if record.is_some() { "R." } else { "h." });
+            assert_eq!(hall.map(), if is_committed { "R." } else { "h." });
         }
         assert_eq!(hall.audit(), [""; 0]);
         let unknown = AttemptId { hold: HoldId::new(hall.world.now, [9; 10]), ..attempt };
-        hall.run(&RecoverSeatHold { of: unknown, record }).unwrap();
+        hall.run(&RecoverHold { of: unknown, is_committed }).unwrap();
     }
 }
 
@@ -185,13 +184,7 @@ fn attempt_is_decided_once() {
     for (record, expected) in
         [(None, Stop::Retry), (Some(5), TicketRejection::SeatHoldAlreadyProcessed { reservation: Some(5) }.into())]
     {
-        let of = attempt;
-        let decide = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
-            rows.decisions.get(&of)?;
-            rows.decisions.put(of, Decided { record });
-            Ok(())
-        };
-        hall.world.step(Writes::Durable, decide).unwrap();
+        hall.world.decide_attempt(attempt, record);
         assert_eq!(hall.world.record(&confirm, attempt), Err(expected));
     }
 }
@@ -202,18 +195,22 @@ fn seat_is_sold_once_after_loss_of_live_rows() {
     let lost = hall.hold(1, &[1, 2]).unwrap();
     hall.cancel(lost.id).unwrap();
     hall.reserve(2, &[2]).unwrap();
-    let recorded = hall.world.step(Writes::Durable, |rows, at| reservation::reserve(rows, &lost, at.now));
+    let reserve = |hall: &mut Hall, hold: &Hold| {
+        let item = hold.item::<SeatsItem>();
+        hall.world.step(Writes::Durable, |rows, at| reservation::reserve(rows, hold, item, hold.total(), at.now))
+    };
+    let recorded = reserve(&mut hall, &lost);
     let seat = hall.seat(2);
     assert_eq!(recorded, Err(TicketRejection::SeatAlreadyReserved { seat }.into()));
     // The count of the event is checked too.
     let event = hall.event;
-    let count = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
+    let count = |rows: &mut WorkingSet, _: &crate::Context<'_>| {
         rows.ticket.sales.get(&event)?;
         rows.ticket.sales.put(event, EventSales { reserved: 3 });
         Ok(())
     };
     hall.world.step(Writes::Durable, count).unwrap();
-    let free = SeatHold { claim: SeatClaim { seats: lost.seats[..1].into(), ..lost.claim.clone() }, ..lost };
-    let recorded = hall.world.step(Writes::Durable, |rows, at| reservation::reserve(rows, &free, at.now));
-    assert_eq!(recorded, Err(TicketRejection::SoldOut.into()));
+    let item = SeatsItem { event, seats: lost.item::<SeatsItem>().seats[..1].into() };
+    let free = Hold { lines: [Line { item: Item::Seats(item), ..lost.lines[0].clone() }].into(), ..lost };
+    assert_eq!(reserve(&mut hall, &free), Err(TicketRejection::SoldOut.into()));
 }

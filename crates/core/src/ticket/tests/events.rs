@@ -155,24 +155,25 @@ fn seat_events_are_emitted_in_order() {
             .iter()
             .map(|event| {
                 let name = match event {
-                    Event::SeatsHeld(_) => "held",
-                    Event::SeatsReleased(_) => "released",
+                    Event::HoldPlaced(_) => "held",
+                    Event::HoldReplaced(_) => "replaced",
+                    Event::HoldCancelled(_) => "cancelled",
                     Event::SeatsReserved(_) => "reserved",
-                    Event::SeatsCancelled(_) => "cancelled",
+                    Event::SeatsCancelled(_) => "given back",
                     other => panic!("{other:?}"),
                 };
-                (name, event.is_durable(), event.owner().unwrap().get())
+                (name, event.is_durable(), event.owner().and_then(UserId::number).unwrap())
             })
             .collect();
         let expected = [
             ("held", false, 1),
-            ("released", false, 1),
+            ("replaced", false, 1),
             ("held", false, 1),
             ("reserved", true, 1),
             ("reserved", true, 2),
-            ("cancelled", true, 2),
+            ("given back", true, 2),
             ("held", false, 2),
-            ("released", false, 2),
+            ("cancelled", false, 2),
         ];
         assert_eq!(actual, expected);
     }

@@ -31,8 +31,8 @@ fn limit(max: u32) -> EventDraft {
 fn hold_has_fixed_prices_and_expires() {
     let mut hall = Hall::new(Mode::SingleCommit, &[4]);
     let hold = hall.hold(1, &[3, 2]).unwrap();
-    let labels: Vec<&str> = hold.seats.iter().map(|seat| &*seat.label).collect();
-    assert_eq!((labels, hold.total, hold.currency.as_str()), (vec!["A2", "A3"], 2_000, "KRW"));
+    let labels: Vec<&str> = hold.item::<SeatsItem>().seats.iter().map(|seat| &*seat.label).collect();
+    assert_eq!((labels, hold.total(), hold.currency.as_str()), (vec!["A2", "A3"], 2_000, "KRW"));
     assert_eq!(hold.expires_at, hall.world.now + Span::from_secs(300));
     assert_eq!(hall.map(), ".hh.");
     hall.world.wait(Span::from_millis(299_999));
@@ -235,7 +235,7 @@ fn overlapping_own_holds_are_replaced_whole() {
     let new = hall.hold(1, &[2, 3, 4]).unwrap();
     assert_eq!(hall.map(), ".hhh...h");
     for old in [&first, &second] {
-        let state = hall.world.memory.ticket.holds.get(&old.id).unwrap().unwrap().state;
+        let state = hall.world.hold(old.id).state;
         assert_eq!(state, HoldState::Replaced { by: new.id });
         assert_eq!(hall.confirm(old.id), Err(TicketRejection::SeatHoldExpired.into()));
         assert_eq!(hall.cancel(old.id), Err(TicketRejection::SeatHoldExpired.into()));

@@ -10,7 +10,7 @@ mod random;
 mod reserving;
 
 use super::event::{CreateEvent, EventDraft, EventView, view};
-use super::hold::{CancelSeatHold, ConfirmSeatHold};
+use super::line::{CancelSeatHold, ConfirmSeatHold};
 use super::place::{HoldBest, HoldSeats};
 use super::plan::SeatDraft;
 use super::reservation::CancelSeatReservation;
@@ -19,10 +19,11 @@ use super::seat::{SeatStatus, seat_map};
 use super::*;
 use crate::actor::Actor;
 use crate::audit::Audit;
-use crate::command::Command;
-use crate::hold::HoldState;
+use crate::command::{Command, Decision};
+use crate::hold::{self, Hold, HoldState, Origin};
 use crate::rejection::{Rejection, TicketRejection};
 use crate::testing::World;
+use crate::working_set::WorkingSet;
 
 /// Execution of commands that write both kinds of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +61,12 @@ impl Hall {
         }
     }
 
-    fn hold(&mut self, user: u64, positions: &[u32]) -> Result<SeatHold, Rejection> {
+    fn hold(&mut self, user: u64, positions: &[u32]) -> Result<Hold, Rejection> {
         let command = self.holding(user, positions);
         self.run(&command)
     }
 
-    fn hold_best(&mut self, user: u64, count: u32) -> Result<SeatHold, Rejection> {
+    fn hold_best(&mut self, user: u64, count: u32) -> Result<Hold, Rejection> {
         let command = HoldBest { random: self.draw(), event: self.event, user: id(user), count, section: None };
         self.run(&command)
     }
@@ -76,11 +77,11 @@ impl Hall {
     }
 
     fn confirm(&mut self, hold: HoldId) -> Result<SeatReservation, Rejection> {
-        self.run(&ConfirmSeatHold { id: hold, actor: Actor::Admin })
+        self.run(&ConfirmSeatHold::new(hold, Actor::Admin))
     }
 
     fn cancel(&mut self, hold: HoldId) -> Result<(), Rejection> {
-        self.run(&CancelSeatHold { id: hold, actor: Actor::Admin })
+        self.run(&CancelSeatHold::new(hold, Actor::Admin))
     }
 
     fn cancel_reservation(&mut self, reservation: SeatReservationId) -> Result<SeatReservation, Rejection> {
@@ -129,15 +130,14 @@ impl Hall {
 
     /// Returns the findings of the auditor.
     fn audit(&self) -> Vec<String> {
-        let mut audit = Audit::new(self.world.now);
+        let mut audit = self.world.audit_holds();
         let tables = &self.world.memory.ticket;
         tables.events.rows().for_each(|(_, row)| audit.ticket.event(row));
         tables.plans.rows().for_each(|(id, row)| audit.ticket.plan(*id, row));
         tables.sales.rows().for_each(|(id, row)| audit.ticket.sales(*id, *row));
         tables.seats.rows().for_each(|(id, row)| audit.ticket.seat(*id, *row));
-        tables.buyers.rows().for_each(|(id, row)| audit.ticket.buyer(*id, *row));
-        tables.holds.rows().for_each(|(_, row)| audit.ticket.hold(row));
-        tables.reservations.rows().for_each(|(_, row)| audit.ticket.reservation(row));
+        tables.buyers.rows().for_each(|(id, row)| audit.ticket.buyer(id, *row));
+        tables.reservations.rows().for_each(|(_, row)| audit_reservation(&mut audit, row));
         audit.finish()
     }
 
@@ -145,13 +145,12 @@ impl Hall {
     fn rows(&self) -> Vec<String> {
         let memory = &self.world.memory;
         let tables = &memory.ticket;
-        let without_attempts = |hold: &SeatHold| SeatHold { attempts: crate::command::Attempt(0), ..hold.clone() };
         let mut rows: Vec<String> = Vec::new();
         rows.extend(tables.events.rows().map(|row| format!("{row:?}")));
         rows.extend(tables.sales.rows().map(|row| format!("sales {row:?}")));
         rows.extend(tables.seats.rows().map(|row| format!("{row:?}")));
         rows.extend(tables.buyers.rows().map(|row| format!("{row:?}")));
-        rows.extend(tables.holds.rows().map(|row| format!("{:?}", without_attempts(row.1))));
+        rows.extend(self.world.hold_rows());
         rows.extend(tables.reservations.rows().map(|row| format!("{row:?}")));
         rows.extend(self.derived());
         rows.sort();
@@ -172,6 +171,17 @@ impl Hall {
         rows.sort();
         rows
     }
+}
+
+/// Returns a hold as the endpoint of seats shows it.
+fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<Hold> {
+    hold::find(rows, id, &actor, Origin::Seats)
+}
+
+/// Adds a reservation to all auditors that it concerns.
+fn audit_reservation(audit: &mut Audit, reservation: &SeatReservation) {
+    audit.ticket.reservation(reservation);
+    audit.holds.record(Kind::Ticket, reservation.id.get(), reservation.hold);
 }
 
 fn id(user: u64) -> UserId {

@@ -2,11 +2,8 @@
 
 use super::*;
 use crate::command::{Decision, Stop, TwoPhase, Writes};
-use crate::hold::AttemptId;
-use crate::hold::Indexed as _;
-use crate::table::{StateSet as _, TableSet as _};
+use crate::hold::{AttemptId, RecoverHold};
 use crate::testing::Dice;
-use crate::ticket::hold::RecoverSeatHold;
 
 const USERS: u64 = 4;
 
@@ -26,7 +23,7 @@ fn action(dice: &mut Dice, hall: &Hall, holds: &[HoldId]) -> Action {
     let (event, user) = (hall.event, id(1 + dice.roll(USERS)));
     let random: [u8; 10] = std::array::from_fn(|_| dice.roll(256) as u8);
     let seats: Vec<u64> = (0..=dice.roll(3)).map(|_| hall.seat(1 + dice.roll(10) as u32)).collect();
-    let actor = if dice.roll(8) == 0 { Actor::User(user) } else { Actor::Admin };
+    let actor = if dice.roll(8) == 0 { Actor::User(user.clone()) } else { Actor::Admin };
     let hold = || holds[holds.len().saturating_sub(6)..].first().copied();
     match dice.roll(14) {
         0..4 => Action::Hold(HoldSeats { random, event, user, seats }),
@@ -34,9 +31,9 @@ fn action(dice: &mut Dice, hall: &Hall, holds: &[HoldId]) -> Action {
         5..7 => Action::Reserve(ReserveSeats { random, event, user, seats }),
         7..9 if !holds.is_empty() => {
             let index = holds.len() - 1 - dice.roll(holds.len().min(5) as u64) as usize;
-            Action::Confirm(ConfirmSeatHold { id: holds[index], actor })
+            Action::Confirm(ConfirmSeatHold::new(holds[index], actor))
         }
-        9 if let Some(id) = hold() => Action::Cancel(CancelSeatHold { id, actor }),
+        9 if let Some(id) = hold() => Action::Cancel(CancelSeatHold::new(id, actor)),
         10 | 11 => {
             let id = SeatReservationId::new(1 + dice.roll(40)).unwrap();
             Action::CancelReservation(CancelSeatReservation { id, actor })
@@ -61,7 +58,7 @@ fn run(hall: &mut Hall, action: &Action) -> (String, Option<HoldId>) {
     }
 }
 
-fn placed(result: &Result<SeatHold, Rejection>) -> (String, Option<HoldId>) {
+fn placed(result: &Result<Hold, Rejection>) -> (String, Option<HoldId>) {
     let hold = result.as_ref().ok().map(|hold| hold.id);
     (format!("{result:?}"), hold)
 }
@@ -98,11 +95,8 @@ fn modes_have_same_outcomes_and_rows() {
 
 /// Confirms all live holds, which must succeed.
 fn confirm_all(hall: &mut Hall) {
-    let now = hall.world.now;
-    let live = hall.world.memory.ticket.holds.rows().filter(|(_, hold)| hold.is_live(now));
-    let live: Vec<HoldId> = live.map(|(id, _)| *id).collect();
-    for hold in live {
-        hall.confirm(hold).expect("a live hold can be confirmed");
+    for hold in hall.world.live_holds() {
+        hall.confirm(hold.id).expect("a live hold can be confirmed");
     }
     inspect(hall);
 }
@@ -117,16 +111,11 @@ fn indexes_are_rebuilt_from_live_holds() {
             let action = action(&mut dice, &hall, &holds);
             holds.extend(run(&mut hall, &action).1);
         }
-        let now = hall.world.now;
         let before = hall.derived();
         let mut rebuilt = new_hall(Mode::SingleCommit);
-        rebuilt.world.now = now;
-        for (_, hold) in hall.world.memory.ticket.holds.rows().filter(|(_, hold)| hold.is_live(now)) {
-            let mut rows = crate::WorkingSet::default();
-            SeatHold::request_indexes(&mut rows, hold);
-            rows.fill_from(&rebuilt.world.memory);
-            SeatHold::index(&mut rows, hold, now).unwrap();
-            rebuilt.world.memory.apply(&mut rows);
+        rebuilt.world.now = hall.world.now;
+        for hold in hall.world.live_holds() {
+            rebuilt.world.index(&hold);
         }
         assert_eq!(rebuilt.derived(), before, "seed {seed}");
     }
@@ -159,8 +148,7 @@ fn complete<C: TwoPhase<Outcome = SeatReservation, Prepared = AttemptId>>(
 ) {
     let outcome = recorded.then(|| hall.world.record(command, attempt).expect("a prepared hold can be recorded"));
     if is_abandoned {
-        let record = outcome.map(|reservation| reservation.id.get());
-        hall.world.run(&RecoverSeatHold { of: attempt, record }).unwrap();
+        hall.world.run(&RecoverHold { of: attempt, is_committed: recorded }).unwrap();
     } else {
         hall.world.finish(command, attempt, outcome.as_ref());
     }

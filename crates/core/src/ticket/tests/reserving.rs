@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::command::{Attempt, Stop, Writes};
-use crate::hold::{AttemptId, Decided};
+use crate::hold::AttemptId;
 
 #[test]
 fn seats_are_reserved_all_or_none() {
@@ -31,8 +31,8 @@ fn reserve_replaces_own_holds() {
         let reservation = hall.reserve(1, &[2, 3]).unwrap();
         assert_eq!(hall.map(), ".RR...", "the hold is replaced whole");
         assert_eq!(hall.confirm(old.id), Err(TicketRejection::SeatHoldExpired.into()));
-        let hold = hall.world.memory.ticket.holds.get(&reservation.hold).unwrap().unwrap();
-        assert_eq!(hold.state, HoldState::Confirmed { record: reservation.id.get() });
+        let hold = hall.world.hold(reservation.hold);
+        assert_eq!((hold.state, hold.record()), (HoldState::Confirmed, Some(reservation.id.get())));
         let processed = TicketRejection::SeatHoldAlreadyProcessed { reservation: Some(reservation.id.get()) };
         assert_eq!(hall.confirm(reservation.hold), Err(processed.into()));
         assert_eq!(hall.derived(), [""; 0], "no unit is held any more");
@@ -109,13 +109,7 @@ fn check_retry(later: Span) {
     let reserving = hall.reserving(1, &[1, 2]);
     let attempt = hall.world.prepare(&reserving).unwrap();
     let hold = hall.world.memory.ticket.by_seat.rows().next().unwrap().1.hold;
-    let abort = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
-        let of = AttemptId { hold, attempt: Attempt(1) };
-        rows.decisions.get(&of)?;
-        rows.decisions.put(of, Decided { record: None });
-        Ok(())
-    };
-    hall.world.step(Writes::Durable, abort).unwrap();
+    hall.world.decide_attempt(AttemptId { hold, attempt: Attempt(1) }, None);
     assert_eq!(hall.world.record(&reserving, attempt), Err(Stop::Retry));
     hall.world.finish(&reserving, attempt, None);
     hall.world.wait(later);

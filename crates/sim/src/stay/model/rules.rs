@@ -1,14 +1,13 @@
 //! Each command of stays by the contract: a rejection, in the contract's order of checks, or a change of the lists.
 
 use holdfast_core::command::Attempt;
-use holdfast_core::hold::HoldState;
-use holdfast_core::id::HoldId;
+use holdfast_core::hold::{Hold, HoldState, Item, Line, LineState, Origin};
+use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::money::{Currency, PRICE_MAX};
-use holdfast_core::stay::hold::PlaceStayHold;
+use holdfast_core::stay::place::PlaceStayHold;
 use holdfast_core::stay::room_type::{RoomTypeDraft, SetNightsClosed, TOTAL_QUANTITY_MAX};
 use holdfast_core::stay::{
-    DAYS_AHEAD_MAX, RoomType, RoomTypeId, StayClaim, StayDates, StayHold, StayReservation, StayReservationId,
-    StayReservationState,
+    DAYS_AHEAD_MAX, RoomType, RoomTypeId, StayDates, StayItem, StayReservation, StayReservationId, StayReservationState,
 };
 use holdfast_core::time::Zone;
 use holdfast_core::{Actor, Fault, Rejection, StayRejection, Timestamp};
@@ -87,21 +86,22 @@ impl Model {
         Ok(dates)
     }
 
-    pub(super) fn place(&mut self, place: &PlaceStayHold, now: Timestamp) -> Result<StayHold, Rejection> {
-        let PlaceStayHold { random: _, user, room_type, check_in, check_out, client_key } = *place;
+    pub(super) fn place(&mut self, place: &PlaceStayHold, now: Timestamp) -> Result<Hold, Rejection> {
+        let PlaceStayHold { random: _, user, room_type, check_in, check_out, client_key } = place.clone();
         let (id, dates) = (hold_id(place, now), StayDates { check_in, check_out });
         check_range(dates, HOLD_NIGHTS_MAX, "checkOut")?;
         let room_type = self.find_room_type(room_type)?;
         check_check_in(dates, today(&room_type, now))?;
         let on_same_dates =
-            |hold: &&StayHold| hold.is_live(now) && hold.room_type == room_type.id && hold.dates == dates;
-        if self.holds.iter().filter(on_same_dates).any(|hold| hold.client_key == client_key && hold.owner != user) {
+            |hold: &&Hold| is_live(hold, now) && stay(hold).room_type == room_type.id && stay(hold).dates == dates;
+        let has_key = |hold: &Hold| stay(hold).client_key == Some(client_key);
+        if self.holds.iter().filter(on_same_dates).any(|hold| has_key(hold) && hold.owner != user) {
             return Err(Rejection::Stay(StayRejection::StayHoldKeyConflict));
         }
         let replaced = self.holds.iter().filter(on_same_dates).find(|hold| hold.owner == user);
         let replaced = replaced.map(|hold| hold.id);
         let others =
-            self.holds.iter().filter(|hold| hold.is_live(now) && hold.owner == user && Some(hold.id) != replaced);
+            self.holds.iter().filter(|hold| is_live(hold, now) && hold.owner == user && Some(hold.id) != replaced);
         let max = self.limits.holds_per_user_max;
         if others.count() as u32 >= max {
             return Err(Rejection::TooManyHolds { max });
@@ -116,31 +116,39 @@ impl Model {
             self.set_state(replaced, HoldState::Replaced { by: id });
         }
         let price = room_type.base_price * nights(dates).len() as i64;
-        let hold = StayHold {
+        let item = StayItem { room_type: room_type.id, dates, client_key: Some(client_key) };
+        let hold = Hold {
             id,
             owner: user,
+            origin: Origin::Stay,
             created_at: now,
-            expires_at: (now + self.limits.stay.hold_ttl).rounded_up_to_second(),
+            expires_at: full_second(now + self.limits.stay.hold_ttl),
+            pay_by: None,
             state: HoldState::Held,
-            attempts: Attempt::default(),
-            claim: StayClaim { room_type: room_type.id, dates, client_key, price, currency: room_type.currency },
+            version: 0,
+            extensions: 0,
+            attempt: Attempt::default(),
+            currency: room_type.currency,
+            lines: [Line { index: 0, state: LineState::Held, price, item: Item::Stay(item) }].into(),
+            extras: None,
         };
         self.holds.push(hold.clone());
         Ok(hold)
     }
 
     /// Confirms a live hold, under any circumstances.
-    pub(super) fn confirm(&mut self, id: HoldId, actor: Actor, now: Timestamp) -> Result<StayReservation, Rejection> {
+    pub(super) fn confirm(&mut self, id: HoldId, actor: &Actor, now: Timestamp) -> Result<StayReservation, Rejection> {
         let hold = self.find_open_hold(id, actor, now)?;
         let record = self.reservations.len() as u64 + 1;
-        self.set_state(id, HoldState::Confirmed { record });
+        self.set_state(id, HoldState::Confirmed);
+        self.set_line_state(id, LineState::Confirmed { record });
         let reservation = StayReservation {
             id: StayReservationId::new(record).expect("histories are short"),
             hold: id,
-            user: hold.owner,
-            room_type: hold.room_type,
-            dates: hold.dates,
-            price: hold.price,
+            user: hold.owner.clone(),
+            room_type: stay(&hold).room_type,
+            dates: stay(&hold).dates,
+            price: hold.lines[0].price,
             currency: hold.currency,
             confirmed_at: now,
             state: StayReservationState::Confirmed,
@@ -149,7 +157,7 @@ impl Model {
         Ok(reservation)
     }
 
-    pub(super) fn cancel(&mut self, id: HoldId, actor: Actor, now: Timestamp) -> Result<(), Rejection> {
+    pub(super) fn cancel(&mut self, id: HoldId, actor: &Actor, now: Timestamp) -> Result<(), Rejection> {
         self.find_open_hold(id, actor, now)?;
         self.set_state(id, HoldState::Cancelled);
         Ok(())
@@ -158,13 +166,13 @@ impl Model {
     pub(super) fn cancel_reservation(
         &mut self,
         id: StayReservationId,
-        actor: Actor,
+        actor: &Actor,
         now: Timestamp,
     ) -> Result<StayReservation, Rejection> {
         let found = self.reservations.iter().position(|reservation| reservation.id == id);
         let index = found.ok_or(Rejection::Stay(StayRejection::StayReservationNotFound))?;
         let reservation = self.reservations[index].clone();
-        check_owner(actor, reservation.user.get())?;
+        check_owner(actor, &reservation.user)?;
         if reservation.state != StayReservationState::Confirmed {
             return Err(Rejection::Stay(StayRejection::StayReservationAlreadyCancelled));
         }
@@ -184,17 +192,17 @@ impl Model {
             .ok_or(Rejection::Stay(StayRejection::RoomTypeNotFound))
     }
 
-    fn find_open_hold(&self, id: HoldId, actor: Actor, now: Timestamp) -> Result<StayHold, Rejection> {
+    fn find_open_hold(&self, id: HoldId, actor: &Actor, now: Timestamp) -> Result<Hold, Rejection> {
         let hold =
             self.holds.iter().find(|hold| hold.id == id).ok_or(Rejection::Stay(StayRejection::StayHoldNotFound))?;
-        check_owner(actor, hold.owner.get())?;
+        check_owner(actor, &hold.owner)?;
         match hold.state {
-            HoldState::Held if hold.is_live(now) => Ok(hold.clone()),
+            HoldState::Held if is_live(hold, now) => Ok(hold.clone()),
             HoldState::Prepared => unreachable!("the model confirms in one step"),
             HoldState::Held | HoldState::Replaced { .. } => Err(Rejection::Stay(StayRejection::StayHoldExpired)),
-            HoldState::Cancelled => Err(Rejection::Stay(StayRejection::StayHoldAlreadyProcessed { reservation: None })),
-            HoldState::Confirmed { record } => {
-                Err(Rejection::Stay(StayRejection::StayHoldAlreadyProcessed { reservation: Some(record) }))
+            HoldState::Cancelled | HoldState::Confirmed => {
+                let reservation = self.reservations.iter().find(|row| row.hold == id).map(|row| row.id.get());
+                Err(Rejection::Stay(StayRejection::StayHoldAlreadyProcessed { reservation }))
             }
         }
     }
@@ -202,18 +210,44 @@ impl Model {
     fn set_state(&mut self, id: HoldId, state: HoldState) {
         for hold in self.holds.iter_mut().filter(|hold| hold.id == id) {
             hold.state = state;
+            hold.version += 1;
+        }
+    }
+
+    fn set_line_state(&mut self, id: HoldId, state: LineState) {
+        for hold in self.holds.iter_mut().filter(|hold| hold.id == id) {
+            hold.lines = hold.lines.iter().map(|line| Line { state, ..line.clone() }).collect();
         }
     }
 
     /// Returns every date of any hold or reservation of a room type, in order.
     fn dates_in_use(&self, room_type: RoomTypeId) -> Vec<Date> {
-        let held = self.holds.iter().filter(|hold| hold.room_type == room_type).map(|hold| hold.dates);
+        let held = self.holds.iter().map(stay).filter(|stay| stay.room_type == room_type).map(|stay| stay.dates);
         let reserved = self.reservations.iter().filter(|row| row.room_type == room_type).map(|row| row.dates);
         let mut dates: Vec<Date> = held.chain(reserved).flat_map(nights).collect();
         dates.sort_unstable();
         dates.dedup();
         dates
     }
+}
+
+/// Whether a hold counts at `now`: no command has ended it, and its end is later.
+pub fn is_live(hold: &Hold, now: Timestamp) -> bool {
+    hold.state == HoldState::Held && now < hold.expires_at
+}
+
+/// Returns the stay that a hold claims.
+pub fn stay(hold: &Hold) -> &StayItem {
+    match &*hold.lines {
+        [Line { item: Item::Stay(item), .. }] => item,
+        lines => panic!("a hold on rooms has one line: {lines:?}"),
+    }
+}
+
+/// Returns the first full second at or after a time.
+fn full_second(at: Timestamp) -> Timestamp {
+    let millis = at.as_millis();
+    Timestamp::from_millis(if millis % 1_000 == 0 { millis } else { (millis / 1_000 + 1) * 1_000 })
 }
 
 /// Returns the local date of the room type.
@@ -257,10 +291,10 @@ fn check_check_in(dates: StayDates, today: Date) -> Result<(), Rejection> {
     Ok(())
 }
 
-fn check_owner(actor: Actor, owner: u64) -> Result<(), Rejection> {
+fn check_owner(actor: &Actor, owner: &UserId) -> Result<(), Rejection> {
     match actor {
         Actor::Admin => Ok(()),
-        Actor::User(user) if user.get() == owner => Ok(()),
+        Actor::User(user) if user == owner => Ok(()),
         Actor::User(_) => Err(Rejection::Forbidden),
     }
 }

@@ -1,11 +1,14 @@
 //! Single calls: sensible, conflicting, invalid and repeated ones.
 
+use holdfast_core::hold::Hold;
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::idempotency::IdempotencyRecordId;
-use holdfast_core::stay::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold, PlaceStayHolds};
+use holdfast_core::stay::place::{PlaceStayHold, PlaceStayHolds};
 use holdfast_core::stay::reservation::CancelStayReservation;
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft, SetNightsClosed, TOTAL_QUANTITY_MAX};
-use holdfast_core::stay::{ClientHoldKey, DAYS_AHEAD_MAX, RoomTypeId, StayDates, StayHold, StayReservationId};
+use holdfast_core::stay::{
+    CancelStayHold, ClientHoldKey, ConfirmStayHold, DAYS_AHEAD_MAX, RoomTypeId, StayDates, StayItem, StayReservationId,
+};
 use holdfast_core::{Actor, Timestamp};
 use jiff::civil::Date;
 use rand::RngExt;
@@ -14,7 +17,7 @@ use uuid::Uuid;
 
 use super::Workload;
 use crate::stay::call::{Call, Key, Request, hold_id};
-use crate::stay::model::{Model, today};
+use crate::stay::model::{Model, is_live, stay, today};
 
 /// Maximum nights of a stay, and of closing; one more is rejected.
 const NIGHTS_MAX: i32 = 90;
@@ -72,7 +75,7 @@ impl Workload {
         match self.rng.random_range(0..100) {
             0..40 => {
                 let place = self.plan_place(model, now);
-                let user = place.user;
+                let user = place.user.clone();
                 (Request::Place(place), Actor::User(user))
             }
             40..46 => {
@@ -81,15 +84,15 @@ impl Workload {
             }
             46..62 => {
                 let (id, actor) = self.plan_hold(model, now, batch);
-                (Request::Confirm(ConfirmStayHold { id, actor }), actor)
+                (Request::Confirm(ConfirmStayHold::new(id, actor.clone())), actor)
             }
             62..76 => {
                 let (id, actor) = self.plan_hold(model, now, batch);
-                (Request::Cancel(CancelStayHold { id, actor }), actor)
+                (Request::Cancel(CancelStayHold::new(id, actor.clone())), actor)
             }
             76..84 if !model.reservations().is_empty() => {
                 let (id, actor) = self.plan_reservation(model);
-                (Request::CancelReservation(CancelStayReservation { id, actor }), actor)
+                (Request::CancelReservation(CancelStayReservation { id, actor: actor.clone() }), actor)
             }
             76..92 => (Request::ChangeRoomType(self.plan_change(model)), Actor::Admin),
             _ => (Request::SetNightsClosed(self.plan_closing(model, now)), Actor::Admin),
@@ -101,18 +104,19 @@ impl Workload {
         let (check_in, check_out) = self.plan_dates(model, room_type, now);
         let (random, user, client_key) = (self.rng.random(), self.user(), self.client_key());
         let place = PlaceStayHold { random, user, room_type, check_in, check_out, client_key };
-        let live: Vec<&StayHold> = model.holds().iter().filter(|hold| hold.is_live(now)).collect();
+        let live: Vec<&Hold> = model.holds().iter().filter(|hold| is_live(hold, now)).collect();
         let Some(other) = live.choose(&mut self.rng) else { return place };
-        let (room_type, StayDates { check_in, check_out }) = (other.room_type, other.dates);
+        let StayItem { room_type, dates: StayDates { check_in, check_out }, client_key } = *stay(other);
+        let client_key = client_key.expect("the workload places holds under a key");
         let on_same_dates = PlaceStayHold { room_type, check_in, check_out, ..place.clone() };
         match self.rng.random_range(0..100) {
             // Replaces the hold, under the same client key or another one.
-            0..15 => PlaceStayHold { user: other.owner, ..on_same_dates },
-            15..22 => PlaceStayHold { user: other.owner, client_key: other.client_key, ..on_same_dates },
+            0..15 => PlaceStayHold { user: other.owner.clone(), ..on_same_dates },
+            15..22 => PlaceStayHold { user: other.owner.clone(), client_key, ..on_same_dates },
             // Client key of another user on the same dates.
-            22..32 => PlaceStayHold { client_key: other.client_key, ..on_same_dates },
+            22..32 => PlaceStayHold { client_key, ..on_same_dates },
             // Client key of another hold on other dates.
-            32..36 => PlaceStayHold { client_key: other.client_key, ..place },
+            32..36 => PlaceStayHold { client_key, ..place },
             _ => place,
         }
     }
@@ -136,10 +140,10 @@ impl Workload {
     /// Plans a hold to end and its actor: mostly a live one, by its owner.
     fn plan_hold(&mut self, model: &Model, now: Timestamp, batch: &[Call]) -> (HoldId, Actor) {
         let placed_now: Vec<(HoldId, UserId)> =
-            batch.iter().flat_map(Call::places).map(|place| (hold_id(place, now), place.user)).collect();
-        let live = model.holds().iter().filter(|hold| hold.is_live(now));
-        let live: Vec<(HoldId, UserId)> = live.map(|hold| (hold.id, hold.owner)).collect();
-        let all: Vec<(HoldId, UserId)> = model.holds().iter().map(|hold| (hold.id, hold.owner)).collect();
+            batch.iter().flat_map(Call::places).map(|place| (hold_id(place, now), place.user.clone())).collect();
+        let live = model.holds().iter().filter(|hold| is_live(hold, now));
+        let live: Vec<(HoldId, UserId)> = live.map(|hold| (hold.id, hold.owner.clone())).collect();
+        let all: Vec<(HoldId, UserId)> = model.holds().iter().map(|hold| (hold.id, hold.owner.clone())).collect();
         let first_choice = match self.rng.random_range(0..100) {
             0..10 => &placed_now,
             10..75 => &live,
@@ -147,7 +151,7 @@ impl Workload {
             _ => return (self.hold_id(now), Actor::User(self.user())),
         };
         let chosen = [first_choice, &live, &all, &placed_now].into_iter().find_map(|from| from.choose(&mut self.rng));
-        match chosen.copied() {
+        match chosen.cloned() {
             Some((id, owner)) => (id, self.actor_for(owner)),
             None => (self.hold_id(now), Actor::User(self.user())),
         }
@@ -155,7 +159,9 @@ impl Workload {
 
     fn plan_reservation(&mut self, model: &Model) -> (StayReservationId, Actor) {
         match model.reservations().choose(&mut self.rng) {
-            Some(reservation) if self.rng.random_bool(0.95) => (reservation.id, self.actor_for(reservation.user)),
+            Some(reservation) if self.rng.random_bool(0.95) => {
+                (reservation.id, self.actor_for(reservation.user.clone()))
+            }
             _ => {
                 let number = self.rng.random_range(1..100);
                 (StayReservationId::new(number).expect("positive"), Actor::User(self.user()))
@@ -195,7 +201,7 @@ impl Workload {
     }
 
     fn user(&mut self) -> UserId {
-        UserId::new(self.rng.random_range(1..=self.users)).expect("positive")
+        crate::user(self.rng.random_range(1..=self.users))
     }
 
     /// Returns mostly an existing room type.

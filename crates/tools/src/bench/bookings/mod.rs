@@ -2,7 +2,7 @@
 //! embedded store and on PostgreSQL with NATS between the services. Baselines of the same run: a bare commit on the
 //! same PostgreSQL, and the commits and messages of a saga without any rules.
 
-mod by_hand;
+mod reference;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use anyhow::{Context as _, bail, ensure};
 use holdfast_testkit::{NatsOptions, NatsServer};
 use serde_json::{Value, json};
 
-use super::child::Server;
 use super::http::{self, Connection, Scenario};
 use super::load::Measured;
 use super::report::Report;
+use super::server_process::Server;
 use super::start_spinner;
 use super::stores::{Databases, Postgres};
 
@@ -58,10 +58,10 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         databases.create("notify").await?,
     ];
     let bare = databases.create("bare").await?;
-    let commit = by_hand::commits(&bare).await?;
+    let commit = reference::commits(&bare).await?;
     let commit_ms = median_ms(&commit);
     report.add("sequential commits, reference", "/s", commit.per_second, &commit.latency, None);
-    let saga = by_hand::sagas(&bare, nats.url()).await?;
+    let saga = reference::sagas(&bare, nats.url()).await?;
     report.add(SAGA_REFERENCE, "/s", saga.per_second, &saga.latency, None);
     let server = Server::holdfast_with(&["--database-url", &all.url, "--nats-url", nats.url()], &[])?;
     book("PostgreSQL and NATS", &server, args, &mut report).await?;

@@ -1,10 +1,10 @@
 //! `holdfast-tools bench calendar`: reading and booking slots beside an empty handler and a reference implementation on
 //! the same PostgreSQL; creating many slots beside a bare bulk insert of the same rows.
 
-mod making;
+mod reference;
 mod requests;
 mod rooms;
-mod seed;
+mod slot_creation;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use holdfast_store_postgres::{PostgresOptions, PostgresStore};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 
 use self::requests::{ALL_DAYS, Book, ReadAvailability, ReadDay};
-use super::child::Server;
 use super::http::{Scenario, measure};
 use super::load::{Measured, alternate};
 use super::report::Report;
+use super::server_process::Server;
 use super::stores::{Databases, Postgres};
 
 #[derive(clap::Args, Clone)]
@@ -74,8 +74,8 @@ impl Bench<'_> {
     async fn all(&mut self, databases: &Databases) -> anyhow::Result<()> {
         self.embedded().await?;
         self.on_postgres(databases).await?;
-        making::on_sqlite(self.args, &mut self.report).await?;
-        making::on_postgres(self.args, databases, &mut self.report).await
+        slot_creation::on_sqlite(self.args, &mut self.report).await?;
+        slot_creation::on_postgres(self.args, databases, &mut self.report).await
     }
 
     /// Compares with the empty handler.
@@ -85,9 +85,9 @@ impl Bench<'_> {
         let directory = data.path().to_string_lossy();
         rooms::make(Arc::new(store), &["--data", &directory], requests::ROOMS).await?;
         let server = Server::holdfast(data.path())?;
-        let ceiling = Server::ceiling()?;
+        let baseline = Server::baseline()?;
         let first = requests::read_each_day(server.address, self.args.connections, ALL_DAYS).await?;
-        let both = [&ceiling, &server];
+        let both = [&baseline, &server];
         let [empty_ask, ask] = self.alternate("availability", both, ReadAvailability::scattered_in(ALL_DAYS)).await?;
         let [empty_day, day] = self.alternate("the slots of a day", both, ReadDay::new).await?;
         let book = self.measure("lock, then confirm", &server, Book::scenarios()).await?;
@@ -104,12 +104,12 @@ impl Bench<'_> {
 
     /// Compares with the reference implementation.
     async fn on_postgres(&mut self, databases: &Databases) -> anyhow::Result<()> {
-        let database = databases.create("ours").await?;
+        let database = databases.create("product").await?;
         let store = PostgresStore::open(PostgresOptions::new(&database.url)).await?;
         rooms::make(Arc::new(store), &["--database-url", &database.url], requests::ROOMS).await?;
-        let by_hand = seed::create(databases, requests::ROOMS).await?;
-        let seed_ask = seed::measure_ask(&by_hand, self.args.time).await?;
-        let seed_book = seed::measure_book(&by_hand, self.args.time).await?;
+        let by_hand = reference::create(databases, requests::ROOMS).await?;
+        let seed_ask = reference::measure_ask(&by_hand, self.args.time).await?;
+        let seed_book = reference::measure_book(&by_hand, self.args.time).await?;
         let server = Server::holdfast_on(&database.url, None)?;
         let first = requests::read_each_day(server.address, self.args.connections, ALL_DAYS).await?;
         let ask = self.measure("availability, PostgreSQL", &server, ReadAvailability::scattered_in(ALL_DAYS)).await?;

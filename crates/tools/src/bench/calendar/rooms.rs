@@ -8,12 +8,12 @@ use holdfast_core::Command;
 use holdfast_core::Limits;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
-use holdfast_core::calendar::{LocalTime, OpenHours};
+use holdfast_core::calendar::{LocalTime, OpenInterval};
 use holdfast_engine::{Answer, Engine, EngineSettings, NoSink, Refused, Store};
 use tokio::task::JoinSet;
 
 use super::requests;
-use crate::bench::child;
+use crate::bench::server_process;
 
 /// Days created by `make`; with today, sixty.
 pub(super) const DAYS_AHEAD: u32 = 59;
@@ -41,7 +41,7 @@ pub(super) async fn make(store: Arc<dyn Store>, place: &[&str], count: u64) -> a
     drop(engine);
     tokio::task::spawn_blocking(move || thread.join()).await.ok();
     let until = requests::today().saturating_add(jiff::Span::new().days(DAYS_AHEAD)).to_string();
-    let mut command = child::holdfast()?;
+    let mut command = server_process::holdfast()?;
     command.args(["calendar", "generate", "--until", &until]).args(place);
     let began = Instant::now();
     let status = tokio::task::spawn_blocking(move || command.status()).await??;
@@ -58,7 +58,7 @@ async fn make_room(engine: Engine) -> anyhow::Result<()> {
     };
     let room = run(&engine, CreateRoom(draft)).await?.id;
     let time = |text| LocalTime::parse_end(text).expect("a time");
-    let open = vec![OpenHours { from: time("00:00"), to: time("20:00") }];
+    let open = vec![OpenInterval { from: time("00:00"), to: time("20:00") }];
     let hours = SetOperatingHours { room, weekly: std::array::from_fn(|_| open.clone()), exceptions: Vec::new() };
     run(&engine, hours).await?;
     Ok(())

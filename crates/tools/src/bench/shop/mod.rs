@@ -1,19 +1,19 @@
 //! `holdfast-tools bench shop`: reservations and orders on every store, beside an empty handler and a reference
 //! implementation on PostgreSQL; with an empty store, and with many old reservations.
 
-mod goods;
-mod ours;
-mod seed;
+mod fixture;
+mod product;
+mod reference;
 mod table;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use self::goods::{Customers, Work};
-use self::ours::{Directory, Storage};
+use self::fixture::{Customers, Workload};
+use self::product::{Directory, Storage};
 use self::table::{Candidate, Phase, Results};
-use super::child::Server;
 use super::load::Measured;
+use super::server_process::Server;
 use super::stores::databases::Database;
 use super::stores::servers::Servers;
 use super::{http, start_spinner, stop_signal};
@@ -88,8 +88,8 @@ struct Bench<'a> {
 
 /// Databases that are filled once. Each line is measured on a copy, so that lines do not affect each other.
 struct Stored {
-    seed: Database,
-    ours: Database,
+    reference: Database,
+    product: Database,
 }
 
 impl Bench<'_> {
@@ -99,15 +99,15 @@ impl Bench<'_> {
         let full = empty.with_history(self.args.users(), self.args.reservations())?;
         spinner.finish_and_clear();
         // The baseline is measured before and after, to show a change of the machine's speed.
-        let ceiling = Server::ceiling()?;
+        let baseline = Server::baseline()?;
         for round in 0..2 {
-            let measured = self.measure_server("empty handler", &ceiling, Work::ReserveSpread).await?;
-            self.start.add(Candidate::Ceiling, Work::ReserveSpread, measured);
-            for work in Work::ALL.into_iter().filter(|_| round == 0) {
-                let measured = self.measure(Candidate::Embedded, work, &Storage::Directory(empty.copy()?)).await?;
-                self.start.add(Candidate::Embedded, work, measured);
-                let measured = self.measure(Candidate::Embedded, work, &Storage::Directory(full.copy()?)).await?;
-                self.after.add(Candidate::Embedded, work, measured);
+            let measured = self.measure_server("empty handler", &baseline, Workload::ReserveSpread).await?;
+            self.start.add(Candidate::Baseline, Workload::ReserveSpread, measured);
+            for workload in Workload::ALL.into_iter().filter(|_| round == 0) {
+                let measured = self.measure(Candidate::Embedded, workload, &Storage::Directory(empty.copy()?)).await?;
+                self.start.add(Candidate::Embedded, workload, measured);
+                let measured = self.measure(Candidate::Embedded, workload, &Storage::Directory(full.copy()?)).await?;
+                self.after.add(Candidate::Embedded, workload, measured);
             }
         }
         Ok(())
@@ -134,20 +134,23 @@ impl Bench<'_> {
         let (users, reservations) = (self.args.users(), self.args.reservations());
         let spinner = start_spinner("filling the databases");
         let databases = &servers.databases;
-        let empty = Stored { seed: seed::create(databases, users).await?, ours: ours::create(databases, users).await? };
-        let full = Stored {
-            seed: databases.copy(&empty.seed, "seed_piled").await?,
-            ours: databases.copy(&empty.ours, "ours_piled").await?,
+        let empty = Stored {
+            reference: reference::create(databases, users).await?,
+            product: product::create(databases, users).await?,
         };
-        seed::add_history(&full.seed, reservations).await?;
-        ours::add_history(&full.ours, users, reservations).await?;
+        let full = Stored {
+            reference: databases.copy(&empty.reference, "reference_full").await?,
+            product: databases.copy(&empty.product, "product_full").await?,
+        };
+        reference::add_history(&full.reference, reservations).await?;
+        product::add_history(&full.product, users, reservations).await?;
         spinner.finish_and_clear();
-        for candidate in [Candidate::Seed, Candidate::Postgres, Candidate::PostgresRedis, Candidate::Seed] {
-            for work in Work::ALL {
-                let measured = self.measure_on(candidate, work, servers, &empty).await?;
-                self.start.add(candidate, work, measured);
-                let measured = self.measure_on(candidate, work, servers, &full).await?;
-                self.after.add(candidate, work, measured);
+        for candidate in [Candidate::Reference, Candidate::Postgres, Candidate::PostgresRedis, Candidate::Reference] {
+            for workload in Workload::ALL {
+                let measured = self.measure_on(candidate, workload, servers, &empty).await?;
+                self.start.add(candidate, workload, measured);
+                let measured = self.measure_on(candidate, workload, servers, &full).await?;
+                self.after.add(candidate, workload, measured);
             }
         }
         Ok(())
@@ -156,30 +159,30 @@ impl Bench<'_> {
     async fn measure_on(
         &self,
         candidate: Candidate,
-        work: Work,
+        workload: Workload,
         servers: &Servers,
         stored: &Stored,
     ) -> anyhow::Result<Measured> {
         let Servers { databases, redis, .. } = servers;
         redis.empty().await?;
-        let template = if candidate == Candidate::Seed { &stored.seed } else { &stored.ours };
+        let template = if candidate == Candidate::Reference { &stored.reference } else { &stored.product };
         let database = databases.copy(template, "line").await?;
-        let measured = if candidate == Candidate::Seed {
-            seed::measure(&table::name(candidate, work), &database, work, self.args.time()).await?
+        let measured = if candidate == Candidate::Reference {
+            reference::measure(&table::name(candidate, workload), &database, workload, self.args.time()).await?
         } else {
             let redis = (candidate == Candidate::PostgresRedis).then(|| redis.url.clone());
-            self.measure(candidate, work, &Storage::Database(database.url.clone(), redis)).await?
+            self.measure(candidate, workload, &Storage::Database(database.url.clone(), redis)).await?
         };
         databases.remove(database).await?;
         Ok(measured)
     }
 
-    async fn measure(&self, candidate: Candidate, work: Work, storage: &Storage) -> anyhow::Result<Measured> {
-        self.measure_server(&table::name(candidate, work), &storage.serve()?, work).await
+    async fn measure(&self, candidate: Candidate, workload: Workload, storage: &Storage) -> anyhow::Result<Measured> {
+        self.measure_server(&table::name(candidate, workload), &storage.serve()?, workload).await
     }
 
-    async fn measure_server(&self, name: &str, server: &Server, work: Work) -> anyhow::Result<Measured> {
-        let customers = Customers::new(work, self.args.users());
+    async fn measure_server(&self, name: &str, server: &Server, workload: Workload) -> anyhow::Result<Measured> {
+        let customers = Customers::new(workload, self.args.users());
         http::measure(name, server.address, self.args.connections, self.args.time(), |_| customers.clone()).await
     }
 }

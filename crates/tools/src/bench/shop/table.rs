@@ -4,43 +4,43 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::goods::Work;
+use super::fixture::Workload;
 use crate::bench::load::Measured;
 use crate::bench::report::Report;
 use crate::bench::stores::locking;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Candidate {
-    Ceiling,
+    Baseline,
     Embedded,
-    Seed,
+    Reference,
     Postgres,
     PostgresRedis,
 }
 
-pub(crate) fn name(candidate: Candidate, work: Work) -> String {
+pub(crate) fn name(candidate: Candidate, workload: Workload) -> String {
     let candidate = match candidate {
-        Candidate::Ceiling => return "empty handler, POST".to_owned(),
+        Candidate::Baseline => return "empty handler, POST".to_owned(),
         Candidate::Embedded => "embedded",
-        Candidate::Seed => "reference",
+        Candidate::Reference => "reference",
         Candidate::Postgres => "PostgreSQL",
         Candidate::PostgresRedis => "PostgreSQL + Redis",
     };
-    let work = match work {
-        Work::ReserveSpread => "reserve, spread",
-        Work::ReserveHot => "reserve, hot",
-        Work::OrderSpread => "reserve, pay, spread",
-        Work::OrderHot => "reserve, pay, hot",
+    let workload = match workload {
+        Workload::ReserveSpread => "reserve, spread",
+        Workload::ReserveHot => "reserve, hot",
+        Workload::OrderSpread => "reserve, pay, spread",
+        Workload::OrderHot => "reserve, pay, hot",
     };
-    format!("{candidate}: {work}")
+    format!("{candidate}: {workload}")
 }
 
 /// Returns the baseline of a candidate, and the target of the ratio.
-fn baseline(candidate: Candidate, work: Work) -> Option<((Candidate, Work), f64)> {
+fn baseline(candidate: Candidate, workload: Workload) -> Option<((Candidate, Workload), f64)> {
     match candidate {
-        Candidate::Ceiling | Candidate::Seed => None,
-        Candidate::Embedded => Some(((Candidate::Ceiling, Work::ReserveSpread), 0.2)),
-        Candidate::Postgres | Candidate::PostgresRedis => Some(((Candidate::Seed, work), 10.0)),
+        Candidate::Baseline | Candidate::Reference => None,
+        Candidate::Embedded => Some(((Candidate::Baseline, Workload::ReserveSpread), 0.2)),
+        Candidate::Postgres | Candidate::PostgresRedis => Some(((Candidate::Reference, workload), 10.0)),
     }
 }
 
@@ -49,15 +49,15 @@ const HISTORY_RATIO_MIN: f64 = 0.9;
 
 /// All measurements on equally full stores: per candidate the first, and its repetitions.
 #[derive(Default)]
-pub(crate) struct Phase(BTreeMap<(Candidate, Work), Vec<Measured>>);
+pub(crate) struct Phase(BTreeMap<(Candidate, Workload), Vec<Measured>>);
 
 impl Phase {
-    pub(crate) fn add(&mut self, candidate: Candidate, work: Work, measured: Measured) {
-        self.0.entry((candidate, work)).or_default().push(measured);
+    pub(crate) fn add(&mut self, candidate: Candidate, workload: Workload, measured: Measured) {
+        self.0.entry((candidate, workload)).or_default().push(measured);
     }
 
     /// Returns the mean of all repetitions, if there are any.
-    fn rate(&self, of: (Candidate, Work)) -> Option<f64> {
+    fn rate(&self, of: (Candidate, Workload)) -> Option<f64> {
         let measured = self.0.get(&of)?;
         Some(measured.iter().map(|measured| measured.per_second).sum::<f64>() / measured.len() as f64)
     }
@@ -65,19 +65,19 @@ impl Phase {
     /// Reports every measurement, and the product's ratios: to the empty store, if given, and to the baseline.
     fn report(&self, start: Option<&Self>) -> Report {
         let mut report = Report::default();
-        for ((candidate, work), repetitions) in &self.0 {
-            let unit = if *candidate == Candidate::Ceiling || work.only_reserves() { "req" } else { "orders" };
+        for ((candidate, workload), repetitions) in &self.0 {
+            let unit = if *candidate == Candidate::Baseline || workload.only_reserves() { "req" } else { "orders" };
             for (index, measured) in repetitions.iter().enumerate() {
-                let mut name = name(*candidate, *work);
+                let mut name = name(*candidate, *workload);
                 if index > 0 {
                     name.push_str(", again");
                 }
                 let (rate, latency) = (measured.per_second, &measured.latency);
-                let at_start = start.and_then(|start| start.rate((*candidate, *work)));
+                let at_start = start.and_then(|start| start.rate((*candidate, *workload)));
                 let line = report.add(&name, unit, rate, latency, at_start.map(|rate| ("the start", rate)));
-                line.target = (start.is_some() && *candidate != Candidate::Seed).then_some(HISTORY_RATIO_MIN);
+                line.target = (start.is_some() && *candidate != Candidate::Reference).then_some(HISTORY_RATIO_MIN);
             }
-            let Some((baseline, target)) = baseline(*candidate, *work) else { continue };
+            let Some((baseline, target)) = baseline(*candidate, *workload) else { continue };
             let Some(against) = self.rate(baseline) else { continue };
             for measured in repetitions {
                 let (rate, latency) = (measured.per_second, &measured.latency);

@@ -54,8 +54,8 @@ impl Databases {
 
     /// Drops all databases of this run, including those of failed lines.
     pub(crate) async fn remove_all(&self) -> anyhow::Result<()> {
-        let ours = "SELECT datname FROM pg_database WHERE starts_with(datname, $1)";
-        for row in self.admin.query(ours, &[&prefix()]).await? {
+        let own_databases = "SELECT datname FROM pg_database WHERE starts_with(datname, $1)";
+        for row in self.admin.query(own_databases, &[&prefix()]).await? {
             self.drop_database(row.get(0)).await?;
         }
         Ok(())
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn url_gets_another_database() {
+    fn url_is_rewritten_for_other_database() {
         for (url, expected) in [
             ("postgres://a:b@c:5/d?e=f/g", "postgres://a:b@c:5/x?e=f/g"),
             ("postgresql://c/d", "postgresql://c/x"),

@@ -14,7 +14,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
 
 use super::databases::{Database, Databases};
-use super::table::Work;
+use super::table::Workload;
 use crate::bench::holds::spread_night;
 use crate::bench::load::{self, Measured};
 
@@ -79,12 +79,12 @@ pub(crate) async fn measure(
     name: &str,
     database: &Database,
     users: &Arc<AtomicU64>,
-    work: Work,
+    workload: Workload,
     time: Duration,
 ) -> anyhow::Result<Measured> {
     let mut customers = Vec::with_capacity(CONNECTIONS);
     for _ in 0..CONNECTIONS {
-        customers.push(Customer::connect(database, users, work == Work::Hot).await?);
+        customers.push(Customer::connect(database, users, workload == Workload::Hot).await?);
     }
     load::measure(name, time, customers).await
 }

@@ -3,8 +3,8 @@
 
 pub(crate) mod databases;
 pub(crate) mod locking;
-mod ours;
 mod postgres;
+mod product;
 pub(crate) mod redis;
 mod script;
 pub(crate) mod servers;
@@ -20,7 +20,7 @@ use anyhow::bail;
 pub(crate) use self::databases::{Database, Databases};
 pub(crate) use self::postgres::Postgres;
 use self::servers::Servers;
-use self::table::{Candidate, Phase, Results, Work};
+use self::table::{Candidate, Phase, Results, Workload};
 use super::load::Measured;
 use super::{start_spinner, stop_signal};
 
@@ -89,8 +89,8 @@ async fn measure_all(args: &Args, servers: &Servers) -> anyhow::Result<Results> 
 
     let spinner = start_spinner("creating old reservations");
     let locking = locking::create(&servers.databases).await?;
-    let ours = if args.baselines_only { None } else { Some(ours::create(&servers.databases).await?) };
-    let empty = Stored { locking, ours };
+    let product = if args.baselines_only { None } else { Some(product::create(&servers.databases).await?) };
+    let empty = Stored { locking, product };
     let full = bench.add_history(&empty).await?;
     spinner.finish_and_clear();
     let (start, after) = bench.measure_in_turn(&empty, &full).await?;
@@ -100,7 +100,7 @@ async fn measure_all(args: &Args, servers: &Servers) -> anyhow::Result<Results> 
 /// Databases that are filled once. Each line is measured on a copy, so that lines do not affect each other.
 struct Stored {
     locking: Database,
-    ours: Option<Database>,
+    product: Option<Database>,
 }
 
 struct Bench<'a> {
@@ -115,34 +115,34 @@ impl Bench<'_> {
     /// the empty store, then at once on the full one.
     async fn measure_in_turn(&self, empty: &Stored, full: &Stored) -> anyhow::Result<(Phase, Phase)> {
         let baselines = [Candidate::Locking, Candidate::Script];
-        let ours = [Candidate::Postgres, Candidate::PostgresRedis];
-        let ours = if empty.ours.is_some() { ours.as_slice() } else { &[] };
+        let products = [Candidate::Postgres, Candidate::PostgresRedis];
+        let products = if empty.product.is_some() { products.as_slice() } else { &[] };
         let (mut start, mut after) = (Phase::default(), Phase::default());
-        for candidate in baselines.iter().chain(ours).chain(baselines.iter().rev()) {
-            for work in candidate.works() {
-                start.add(*candidate, *work, self.measure(*candidate, *work, empty).await?);
-                after.add(*candidate, *work, self.measure(*candidate, *work, full).await?);
+        for candidate in baselines.iter().chain(products).chain(baselines.iter().rev()) {
+            for workload in candidate.workloads() {
+                start.add(*candidate, *workload, self.measure(*candidate, *workload, empty).await?);
+                after.add(*candidate, *workload, self.measure(*candidate, *workload, full).await?);
             }
         }
         Ok((start, after))
     }
 
-    async fn measure(&self, candidate: Candidate, work: Work, stored: &Stored) -> anyhow::Result<Measured> {
+    async fn measure(&self, candidate: Candidate, workload: Workload, stored: &Stored) -> anyhow::Result<Measured> {
         let Servers { databases, redis, .. } = self.servers;
-        let (name, time) = (table::name(candidate, work), self.args.time());
+        let (name, time) = (table::name(candidate, workload), self.args.time());
         redis.empty().await?;
         let template = match candidate {
-            Candidate::Script => return script::measure(&name, redis, &self.users, work, time).await,
+            Candidate::Script => return script::measure(&name, redis, &self.users, workload, time).await,
             Candidate::Locking => Some(&stored.locking),
-            Candidate::Postgres | Candidate::PostgresRedis => stored.ours.as_ref(),
+            Candidate::Postgres | Candidate::PostgresRedis => stored.product.as_ref(),
         };
         let Some(template) = template else { bail!("{name}: there is nothing to measure it on") };
         let database = databases.copy(template, "line").await?;
         let measured = match candidate {
-            Candidate::Locking => locking::measure(&name, &database, &self.users, work, time).await?,
+            Candidate::Locking => locking::measure(&name, &database, &self.users, workload, time).await?,
             _ => {
                 let redis = (candidate == Candidate::PostgresRedis).then_some(redis);
-                ours::measure(&name, &database, redis, &self.users, work, (self.args.connections, time)).await?
+                product::measure(&name, &database, redis, &self.users, workload, (self.args.connections, time)).await?
             }
         };
         databases.remove(database).await?;
@@ -153,12 +153,12 @@ impl Bench<'_> {
         let (databases, reservations) = (&self.servers.databases, self.args.reservations());
         let locking = databases.copy(&empty.locking, "locking_piled").await?;
         locking::add_history(&locking, reservations).await?;
-        let mut ours = None;
-        if let Some(empty) = &empty.ours {
-            let database = databases.copy(empty, "ours_piled").await?;
-            ours::add_history(&database, reservations).await?;
-            ours = Some(database);
+        let mut product = None;
+        if let Some(empty) = &empty.product {
+            let database = databases.copy(empty, "product_full").await?;
+            product::add_history(&database, reservations).await?;
+            product = Some(database);
         }
-        Ok(Stored { locking, ours })
+        Ok(Stored { locking, product })
     }
 }

@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use uuid::Uuid;
 
 use super::redis::Redis;
-use super::table::Work;
+use super::table::Workload;
 use crate::bench::holds::{Night, QUANTITY, client_key, hot_night, spread_night};
 use crate::bench::load::{self, Client, Measured};
 
@@ -28,7 +28,7 @@ pub(crate) async fn measure(
     name: &str,
     redis: &Redis,
     users: &Arc<AtomicU64>,
-    work: Work,
+    workload: Workload,
     time: Duration,
 ) -> anyhow::Result<Measured> {
     let script = redis.load(&Script::new(SCRIPT)).await?;
@@ -38,7 +38,7 @@ pub(crate) async fn measure(
             connection: Connection::open(redis.connection_info()).await?,
             script: script.clone(),
             users: users.clone(),
-            night: if work == Work::Hot { hot_night } else { spread_night },
+            night: if workload == Workload::Hot { hot_night } else { spread_night },
             latency: Histogram::new(3)?,
         });
     }

@@ -1,4 +1,4 @@
-//! Candidates and work of the measurements, and their evaluation: rates, ratios, targets.
+//! Candidates and workloads of the measurements, and their evaluation: rates, ratios, targets.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ pub(crate) enum Candidate {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Work {
+pub(crate) enum Workload {
     Spread,
     Hot,
     Confirm,
 }
 
 impl Candidate {
-    /// Work that the candidate is measured with. Baselines cannot confirm.
-    pub(crate) fn works(self) -> &'static [Work] {
+    /// Workload that the candidate is measured with. Baselines cannot confirm.
+    pub(crate) fn workloads(self) -> &'static [Workload] {
         match self {
-            Self::Locking | Self::Script => &[Work::Spread, Work::Hot],
-            Self::Postgres | Self::PostgresRedis => &[Work::Spread, Work::Hot, Work::Confirm],
+            Self::Locking | Self::Script => &[Workload::Spread, Workload::Hot],
+            Self::Postgres | Self::PostgresRedis => &[Workload::Spread, Workload::Hot, Workload::Confirm],
         }
     }
 
@@ -46,21 +46,21 @@ impl Candidate {
     }
 }
 
-pub(crate) fn name(candidate: Candidate, work: Work) -> String {
-    let work = match work {
-        Work::Spread => "spread",
-        Work::Hot => "hot",
-        Work::Confirm => "hold, then confirm",
+pub(crate) fn name(candidate: Candidate, workload: Workload) -> String {
+    let workload = match workload {
+        Workload::Spread => "spread",
+        Workload::Hot => "hot",
+        Workload::Confirm => "hold, then confirm",
     };
-    format!("{}: {work}", candidate.name())
+    format!("{}: {workload}", candidate.name())
 }
 
 /// Returns the baseline of a candidate, and the target of the ratio.
-fn baseline(candidate: Candidate, work: Work) -> Option<(Candidate, f64)> {
-    match (candidate, work) {
-        (Candidate::Postgres, Work::Spread) => Some((Candidate::Locking, 8.0)),
-        (Candidate::Postgres, Work::Hot) => Some((Candidate::Locking, 40.0)),
-        (Candidate::PostgresRedis, Work::Spread | Work::Hot) => Some((Candidate::Script, 0.6)),
+fn baseline(candidate: Candidate, workload: Workload) -> Option<(Candidate, f64)> {
+    match (candidate, workload) {
+        (Candidate::Postgres, Workload::Spread) => Some((Candidate::Locking, 8.0)),
+        (Candidate::Postgres, Workload::Hot) => Some((Candidate::Locking, 40.0)),
+        (Candidate::PostgresRedis, Workload::Spread | Workload::Hot) => Some((Candidate::Script, 0.6)),
         _ => None,
     }
 }
@@ -70,32 +70,33 @@ const HISTORY_RATIO_MIN: f64 = 0.9;
 
 /// All measurements on equally full stores: per candidate the first, and its repetitions.
 #[derive(Default)]
-pub(crate) struct Phase(BTreeMap<(Candidate, Work), Vec<Measured>>);
+pub(crate) struct Phase(BTreeMap<(Candidate, Workload), Vec<Measured>>);
 
 impl Phase {
-    pub(crate) fn add(&mut self, candidate: Candidate, work: Work, measured: Measured) {
-        self.0.entry((candidate, work)).or_default().push(measured);
+    pub(crate) fn add(&mut self, candidate: Candidate, workload: Workload, measured: Measured) {
+        self.0.entry((candidate, workload)).or_default().push(measured);
     }
 
     /// Returns the mean of all repetitions.
-    fn rate(&self, candidate: Candidate, work: Work) -> f64 {
-        let measured = self.0.get(&(candidate, work)).map(Vec::as_slice).unwrap_or_default();
+    fn rate(&self, candidate: Candidate, workload: Workload) -> f64 {
+        let measured = self.0.get(&(candidate, workload)).map(Vec::as_slice).unwrap_or_default();
         measured.iter().map(|measured| measured.per_second).sum::<f64>() / measured.len() as f64
     }
 
     /// Reports every measurement, and the product's ratios: to the empty store, if given, and to the baseline.
     fn report(&self, start: Option<&Self>) -> Report {
         let mut report = Report::default();
-        for ((candidate, work), repetitions) in &self.0 {
-            let (name, unit) = (name(*candidate, *work), if *work == Work::Confirm { "stays" } else { "holds" });
+        for ((candidate, workload), repetitions) in &self.0 {
+            let (name, unit) =
+                (name(*candidate, *workload), if *workload == Workload::Confirm { "stays" } else { "holds" });
             for (index, measured) in repetitions.iter().enumerate() {
                 let name = if index == 0 { name.clone() } else { format!("{name}, again") };
-                let against = start.map(|start| ("the start", start.rate(*candidate, *work)));
+                let against = start.map(|start| ("the start", start.rate(*candidate, *workload)));
                 let line = report.add(&name, unit, measured.per_second, &measured.latency, against);
                 line.target = (start.is_some() && candidate.is_ours()).then_some(HISTORY_RATIO_MIN);
             }
-            if let Some((baseline, target)) = baseline(*candidate, *work) {
-                let against = (self::name(baseline, *work), self.rate(baseline, *work));
+            if let Some((baseline, target)) = baseline(*candidate, *workload) {
+                let against = (self::name(baseline, *workload), self.rate(baseline, *workload));
                 for measured in repetitions {
                     let (rate, latency) = (measured.per_second, &measured.latency);
                     let line = report.add("  the same", unit, rate, latency, Some((&against.0, against.1)));

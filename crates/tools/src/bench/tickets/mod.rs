@@ -12,9 +12,9 @@ use holdfast_testkit::{RedisOptions, RedisServer};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::child::Server;
 use super::http::Connection;
 use super::report::Report;
+use super::server_process::Server;
 use super::stores::Postgres;
 
 #[derive(clap::Args, Clone)]

@@ -8,10 +8,10 @@ use anyhow::{Context as _, ensure};
 use hdrhistogram::Histogram;
 use tokio::task::JoinSet;
 
-use super::super::child::Server;
 use super::super::http::{Connection, Scenario, measure};
 use super::super::load::{Measured, alternate};
 use super::super::report::Report;
+use super::super::server_process::Server;
 use super::{Args, create_event};
 
 const BASELINE: &str = "empty handler, GET";
@@ -19,12 +19,12 @@ const SHORT: u64 = 1_000;
 
 /// Measures a short queue and a long one on the embedded store.
 pub(super) async fn embedded(args: &Args, report: &mut Report) -> anyhow::Result<()> {
-    let ceiling = Server::ceiling()?;
-    let before = poll(BASELINE, &ceiling, 1, SHORT, args.connections, args.time).await?;
+    let baseline = Server::baseline()?;
+    let before = poll(BASELINE, &baseline, 1, SHORT, args.connections, args.time).await?;
     let data = tempfile::tempdir()?;
     let server = Server::holdfast(data.path())?;
     let [short, long] = lines(&server, args).await?;
-    let after = poll(BASELINE, &ceiling, 1, SHORT, args.connections, args.time).await?;
+    let after = poll(BASELINE, &baseline, 1, SHORT, args.connections, args.time).await?;
     let top = f64::midpoint(before.per_second, after.per_second);
     report.add(BASELINE, "req", before.per_second, &before.latency, None);
     report.add(&format!("{BASELINE}, again"), "req", after.per_second, &after.latency, None);

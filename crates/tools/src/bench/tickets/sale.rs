@@ -14,8 +14,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::super::child::Server;
 use super::super::http::Connection;
+use super::super::server_process::Server;
 use super::{Args, create_event};
 
 /// Timeout; a longer sale is a fault.

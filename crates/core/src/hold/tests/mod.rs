@@ -1,0 +1,1 @@
+//! The life of a hold, for lines of all types.
