@@ -73,9 +73,10 @@ fn live_rows_round_trip() {
     let states = [HoldState::Held, HoldState::Prepared, HoldState::Cancelled, HoldState::Replaced { by }];
     for state in states.into_iter().chain([HoldState::Confirmed]) {
         let hold = hold(state);
-        assert_live_round_trip(&hold.id, &hold);
+        let id = hold.id;
+        assert_live_round_trip(&id, &hold);
         let extras = Extras { reference: Some("order 7".into()), metadata: vec![("a".into(), "b\0".into())] };
-        assert_live_round_trip(&hold.id, &Hold { extras: Some(extras.into()), pay_by: Some(at(5_000)), ..hold });
+        assert_live_round_trip(&id, &Hold { extras: Some(extras.into()), pay_by: Some(at(5_000)), ..hold });
     }
     let unit = Unit { kind: Kind::Shop, resource: 1, part: 0 };
     assert_live_round_trip(&unit, &Tally::from_lines(2, [(1_800_000_000, 3), (1_800_000_001, 1)]).unwrap());
