@@ -41,7 +41,7 @@ pub const VERTICALS: [Vertical; 5] = [
     },
     Vertical {
         name: "tee",
-        tag: "tee",
+        tag: "tee times",
         section: "tee",
         prefixes: &["tee", "booking", "slot"],
         durable_events: &[

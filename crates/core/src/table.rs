@@ -185,6 +185,16 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         self.slot_requested(key);
     }
 
+    /// Returns the number of keys that were requested or written.
+    pub fn key_count(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Whether the key was requested or written.
+    pub fn has_key(&self, key: &K) -> bool {
+        self.states.contains_key(key)
+    }
+
     /// Returns the slot of a row, and requests the row unless it is known.
     fn slot_requested(&mut self, key: &K) -> usize {
         let slot = match self.states.get_index_of(key) {

@@ -26,7 +26,7 @@ let making = null;
 function claims(text) {
   try {
     const { sub, role } = JSON.parse(atob(text.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
-    return { sub: /^[!-~]{1,128}$/.test(sub) ? String(sub) : null, role };
+    return { sub: /^[!-~]{1,128}$/.test(sub ?? "") ? String(sub) : null, role };
   } catch {
     return null;
   }

@@ -107,7 +107,7 @@ impl TwoPhase for BlockSlots {
         prepared: &AttemptId,
         _outcome: Option<&Vec<SlotView>>,
     ) -> Decision<()> {
-        // The system user's lock ends in the same way, whatever the outcome.
+        // The system user's lock ends in the same way for every outcome.
         confirm::finish(rows, *prepared, None, at.now)
     }
 }

@@ -136,7 +136,7 @@ pub fn finish(rows: &mut WorkingSet, of: AttemptId, records: Option<Records<'_>>
     let Some(hold) = find_prepared(rows, of)? else { return Ok(()) };
     place::request_indexes(rows, &hold);
     match records {
-        // A hold that becomes no record leaves nothing, whatever the outcome.
+        // A hold that becomes no record leaves nothing for any outcome.
         _ if hold.origin == Origin::System => cancel::end(rows, &hold, hold.with_state(HoldState::Cancelled), now),
         Some(records) => end(rows, &hold, records, now),
         None => {

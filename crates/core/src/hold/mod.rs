@@ -1,7 +1,7 @@
 //! The life of a hold: an all-or-nothing claim of one owner on units of one or more lines, with an end.
 //!
 //! A hold never changes a durable count. Its quantities are counted in `rows.held` by the second of their end, so they
-//! stop counting without a job. Everything about a hold is written here once; a vertical contributes its line
+//! stop counting without a job. This module has the whole life of a hold; a vertical contributes its line
 //! ([`LineItem`]): the claimed units, index entries, and what confirming records.
 //!
 //! | module | contents |

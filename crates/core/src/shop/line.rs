@@ -43,7 +43,7 @@ pub struct LastHold {
 }
 
 impl LastHold {
-    pub(super) fn of(hold: &Hold) -> Self {
+    pub(crate) fn of(hold: &Hold) -> Self {
         Self { hold: hold.id, kept_until: hold.ends_at() + ENDED_HOLD_KEPT }
     }
 }

@@ -10,6 +10,9 @@ use crate::table::Row;
 use crate::text::check_name;
 use crate::working_set::WorkingSet;
 
+/// Minimum number of accounts that are read ahead of a drawn number.
+const AHEAD_MIN: usize = 16;
+
 /// A user's account. `balance` is the unspent part of the deposits: it never exceeds `charged`, so a refund never
 /// overflows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +61,9 @@ fn unused_number(rows: &mut WorkingSet) -> Decision<UserId> {
     let next = rows.next_id(Sequence::User)?;
     let mut candidates = (0..53).filter_map(|power| UserId::new(next - 1 + (1 << power)));
     let first = candidates.next().ok_or(ShopRejection::UserAlreadyExists)?;
+    if !rows.shop.users.has_key(&first) {
+        request_ahead(rows, next);
+    }
     if rows.shop.users.get(&first)?.is_none() {
         return Ok(first);
     }
@@ -71,6 +77,15 @@ fn unused_number(rows: &mut WorkingSet) -> Decision<UserId> {
         }
     }
     Err(ShopRejection::UserAlreadyExists.into())
+}
+
+/// Requests the accounts under the numbers from `next` on, twice as many with each load. So a batch of thousands of these
+/// commands, each of which draws the number after that of the command before, needs a few loads.
+fn request_ahead(rows: &mut WorkingSet, next: u64) {
+    let count = rows.shop.users.key_count().max(AHEAD_MIN) as u64;
+    for id in (next..next + count).filter_map(UserId::new) {
+        rows.shop.users.request(&id);
+    }
 }
 
 /// Adds a deposit to the balance.

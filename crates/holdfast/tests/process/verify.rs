@@ -37,13 +37,13 @@ async fn damaged_counts_are_found() {
         ("UPDATE room_type_stock SET reserved_count = 2", "2 counted as reserved, but 1 reservations found"),
         ("UPDATE room_type_stock SET reserved_count = 0", "0 counted as reserved, but 1 reservations found"),
         ("UPDATE room_type SET total_quantity = 1", "oversold: 1 reserved + 1 held of 1"),
-        ("DELETE FROM stay_reservation WHERE cancelled_at IS NULL", "confirmed, but reservation 1 is not its own"),
+        ("DELETE FROM stay_reservation WHERE cancelled_at IS NULL", "confirmed, but stay reservation 1 is not its own"),
         (
             "UPDATE stay_reservation SET hold_id = (SELECT hold_id FROM stay_reservation WHERE id = 1)",
             "confirmed twice",
         ),
         ("PRAGMA foreign_keys = OFF; DELETE FROM room_type", "the room type does not exist"),
-        ("UPDATE stay_hold SET expires_at = created_at", "ends before it begins"),
+        ("UPDATE hold SET expires_at = created_at", "ends before it begins"),
     ];
     for (damage, expected) in cases {
         let directory = store().await;

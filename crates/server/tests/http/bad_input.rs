@@ -160,7 +160,7 @@ async fn invalid_paths_and_queries_are_rejected(profile: Profile) {
         ("POST", "/v1/holds/xyz/confirm?userId=1", "holdId"),
         ("POST", "/v1/reservations/0/cancel?userId=1", "id"),
         ("GET", "/v1/holds/%ff?userId=1", "path"),
-        ("GET", "/v1/stream?userId=x", "userId"),
+        ("GET", "/v1/stream?userId=-1", "userId"),
     ];
     with_app(profile, async |app| {
         for (method, path, field) in cases {

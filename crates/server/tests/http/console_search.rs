@@ -152,3 +152,14 @@ async fn bookings_events_and_deliveries_are_found(profile: Profile) {
     })
     .await;
 }
+
+profiles!(customers_are_found_by_text);
+async fn customers_are_found_by_text(profile: Profile) {
+    with_app(profile, async |app| {
+        for user in ["auth0|5f7c8ec7", "550e8400-e29b-41d4-a716-446655440000"] {
+            app.admin().create_account_of(user, "손님 하나").await.unwrap();
+            has(&found(app, &user.replace('|', "%7C")).await, &["Customer", user, "손님 하나"]);
+        }
+    })
+    .await;
+}

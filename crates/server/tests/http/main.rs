@@ -49,5 +49,6 @@ mod tee_times;
 mod tickets;
 mod tickets_input;
 mod tickets_races;
+mod users;
 mod webhook_support;
 mod webhooks;

@@ -10,7 +10,7 @@ use crate::support::{TestApp, code, problem, refused, with_app, with_settings};
 
 const LIFE: Span = Span::from_secs(30 * 60);
 
-async fn reserve(app: &TestApp, user: u64) -> crate::support::RawResponse {
+async fn reserve(app: &TestApp, user: &UserId) -> crate::support::RawResponse {
     send(app, "POST", "/api/order/reserve", &json!({"userId": user})).await
 }
 

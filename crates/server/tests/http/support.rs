@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, RoomType};
+use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, RoomType, UserId};
 use holdfast_core::audit::Audit;
 use holdfast_core::time::Span;
 use holdfast_core::{Timestamp, WorkingSet};

@@ -71,7 +71,7 @@ async fn cut_batches_are_atomic_and_not_repeated() {
     cutter.await.unwrap();
     while store.check().await.is_err() {}
     let client = connect(database.url()).await;
-    let rows = client.query("SELECT id::text, user_id FROM hold", &[]).await.unwrap();
+    let rows = client.query("SELECT id::text, user_id::bigint FROM hold", &[]).await.unwrap();
     let found: std::collections::HashMap<String, i64> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
     for id in &placed {
         assert!(found.contains_key(&id.to_string()), "{id} was answered and is lost");

@@ -34,7 +34,7 @@ async fn join(fixture: Arc<RoomFixture>, number: u64) -> u64 {
 
 /// Returns whether the user entered; the other outcome is a user whose turn has not come.
 async fn enter(fixture: Arc<RoomFixture>, number: u64) -> bool {
-    match fixture.room.enter(EVENT, &fixture.settings, user(number)).await.unwrap() {
+    match fixture.room.enter(EVENT, &fixture.settings, &user(number)).await.unwrap() {
         Ok(entered) => entered.first,
         Err(Refusal::NotYourTurn(_)) => false,
         Err(Refusal::NotInQueue) => panic!("{number} has joined"),

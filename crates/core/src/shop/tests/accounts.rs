@@ -1,6 +1,8 @@
 use super::*;
+use crate::command::Stop;
 use crate::money::{AMOUNT_MAX, Currency};
 use crate::rejection::ShopRejection;
+use crate::table::TableSet as _;
 
 #[test]
 fn new_account_is_empty_and_in_won() {
@@ -105,4 +107,23 @@ fn commands_of_unknown_user_are_rejected() {
         assert_eq!(shop.world.ask(|rows, _| cart::view(rows, &user)).unwrap_err(), not_found);
         assert_eq!(shop.world.ask(|rows, _| user::find(rows, &user)).unwrap_err(), not_found);
     });
+}
+
+#[test]
+fn batch_of_accounts_needs_few_loads() {
+    let world = World::new();
+    let create = CreateUser { id: None, name: "Kim".into(), currency: None };
+    let at = crate::Context { now: world.now, limits: &world.limits };
+    let mut rows = WorkingSet::default();
+    let mut created = 0;
+    for _ in 0..16 {
+        while created < 5_000 && rows.attempt(|rows| create.decide(rows, &at)).is_ok() {
+            created += 1;
+        }
+        // The other commands of the batch are decided in the same round.
+        (0..10).for_each(|_| drop(rows.attempt(|rows| create.decide(rows, &at).and(Err::<(), _>(Stop::NeedRows)))));
+        rows.fill_from(&world.memory);
+    }
+    assert_eq!(created, 5_000);
+    assert!(rows.shop.users.key_count() < 20_000);
 }
