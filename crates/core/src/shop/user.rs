@@ -12,6 +12,14 @@ use crate::working_set::WorkingSet;
 
 /// Minimum number of accounts that are read ahead of a drawn number.
 const AHEAD_MIN: usize = 16;
+/// Number of accounts read ahead per account that the batch has requested.
+const AHEAD_FACTOR: usize = 3;
+/// Maximum number of accounts that are read ahead at once.
+const AHEAD_MAX: usize = 8_192;
+/// Distances from a drawn number to those tried in turn. All but the first are so long that they pass a run of accounts with
+/// chosen ids, and that the sequence reaches these numbers late.
+pub(super) const DISTANCES: [u64; 10] =
+    [0, 1 << 20, 1 << 24, 1 << 28, 1 << 32, 1 << 36, 1 << 40, 1 << 44, 1 << 48, 1 << 52];
 
 /// A user's account. `balance` is the unspent part of the deposits: it never exceeds `charged`, so a refund never
 /// overflows.
@@ -55,23 +63,14 @@ impl Command for CreateUser {
     }
 }
 
-/// Returns the next number of the sequence or, if an account was created under it, the first unused of the numbers
-/// 2^k − 1 above it. The distances grow, so that a few reads find a number beyond a long run of accounts.
+/// Returns the next number of the sequence or, if an account was created under it, the first unused number at one of
+/// [`DISTANCES`] from it.
 fn unused_number(rows: &mut WorkingSet) -> Decision<UserId> {
     let next = rows.next_id(Sequence::User)?;
-    let mut candidates = (0..53).filter_map(|power| UserId::new(next - 1 + (1 << power)));
-    let first = candidates.next().ok_or(ShopRejection::UserAlreadyExists)?;
-    if !rows.shop.users.has_key(&first) {
-        request_ahead(rows, next);
-    }
-    if rows.shop.users.get(&first)?.is_none() {
-        return Ok(first);
-    }
-    let others: Vec<UserId> = candidates.collect();
-    for id in &others {
-        rows.shop.users.request(id);
-    }
-    for id in others {
+    for id in DISTANCES.iter().filter_map(|distance| UserId::new(next + distance)) {
+        if !rows.shop.users.has_key(&id) {
+            request_ahead(rows, &id);
+        }
         if rows.shop.users.get(&id)?.is_none() {
             return Ok(id);
         }
@@ -79,11 +78,12 @@ fn unused_number(rows: &mut WorkingSet) -> Decision<UserId> {
     Err(ShopRejection::UserAlreadyExists.into())
 }
 
-/// Requests the accounts under the numbers from `next` on, twice as many with each load. So a batch of thousands of these
-/// commands, each of which draws the number after that of the command before, needs a few loads.
-fn request_ahead(rows: &mut WorkingSet, next: u64) {
-    let count = rows.shop.users.key_count().max(AHEAD_MIN) as u64;
-    for id in (next..next + count).filter_map(UserId::new) {
+/// Requests the accounts under this number and those after it, several times as many with each load. So a batch of
+/// thousands of these commands, each of which draws the number after that of the command before, needs a few loads.
+fn request_ahead(rows: &mut WorkingSet, from: &UserId) {
+    let from = from.number().expect("accounts are numbered from a sequence");
+    let count = (rows.shop.users.key_count() * AHEAD_FACTOR).clamp(AHEAD_MIN, AHEAD_MAX) as u64;
+    for id in (from..from + count).filter_map(UserId::new) {
         rows.shop.users.request(&id);
     }
 }

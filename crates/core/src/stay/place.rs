@@ -38,7 +38,7 @@ impl Command for PlaceStayHold {
         check_check_in(dates, room_type.zone.today(at.now))?;
         self.check_client_key(rows, dates, at.now)?;
         let id = HoldId::new(at.now, self.random);
-        if let Some(old) = find_live_by_dates(rows, self.dates_key(dates), at.now)? {
+        if let Some(old) = find_live_by_dates(rows, &self.dates_key(dates), at.now)? {
             cancel::replace(rows, &old, id, at.now)?;
         }
         hold::check_hold_limit(rows, at, Kind::Stay, &self.user)?;
@@ -161,8 +161,8 @@ impl Command for PlaceStayHolds {
     }
 }
 
-fn find_live_by_dates(rows: &mut WorkingSet, key: DatesKey, now: Timestamp) -> Decision<Option<Hold>> {
-    match rows.stay.by_dates.get(&key)?.copied() {
+fn find_live_by_dates(rows: &mut WorkingSet, key: &DatesKey, now: Timestamp) -> Decision<Option<Hold>> {
+    match rows.stay.by_dates.get(key)?.copied() {
         Some(entry) => find_live(rows, entry, now),
         None => Ok(None),
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::auth::{LATER, caller, token, with_auth};
 use crate::shop_support::option;
 use crate::stream::Listening;
-use crate::support::{Services, TestApp, code, day, fresh_key, new_hold, refused, services, with_app, with_services};
+use crate::support::{Services, code, day, fresh_key, new_hold, refused, services, with_app, with_services};
 use crate::tee_times::{slot, until};
 use crate::tickets::seat;
 
@@ -57,7 +57,7 @@ async fn stay_of_user_who_is_text(profile: Profile) {
             assert_eq!(told(&mut stream, "stay.hold.placed").await, json!(user));
             assert_eq!(told(&mut stream, "stay.reservation.confirmed").await, json!(user));
             let listed = app.admin().reservations(&by(user)).await.unwrap().items;
-            assert_eq!(listed, [reservation.clone()]);
+            assert_eq!(listed, std::slice::from_ref(&reservation));
             assert_eq!(guest.reservations(&[]).await.unwrap().items, listed);
             assert_eq!(code(other.cancel_reservation(reservation.reservation_id).await), refused(403, "FORBIDDEN"));
             let cancelled = guest.cancel_reservation(reservation.reservation_id).await.unwrap();
@@ -201,7 +201,7 @@ async fn room_of_user_who_is_text(profile: Profile) {
             assert_eq!(told(&mut stream, "room.slot.locked").await, json!(user));
             assert_eq!(told(&mut stream, "room.slot.reserved").await, json!(user));
             let listed = app.admin().room_reservations(&by(user)).await.unwrap().items;
-            assert_eq!(listed, [reservation.clone()]);
+            assert_eq!(listed, std::slice::from_ref(&reservation));
             let cancelled = guest.cancel_room_reservation(reservation.reservation_id).await.unwrap();
             assert_eq!(cancelled.user_id, user.into());
         }

@@ -187,7 +187,7 @@ fn abandoned_attempt_is_finished_as_decided() {
         assert_eq!(world.hold(held.id).state, HoldState::Prepared, "another attempt does not affect this one");
         world.run(&RecoverHold { of, is_committed }).unwrap();
         world.run(&RecoverHold { of, is_committed: !is_committed }).expect("a second finish has no effect");
-        let found = world.ask(|rows, _| find(rows, held.id, Actor::Admin)).unwrap();
+        let found = world.ask(|rows, _| find(rows, held.id, &Actor::Admin)).unwrap();
         let state = if is_committed { HoldState::Confirmed } else { HoldState::Held };
         assert_eq!((found.state, found.record()), (state, record));
         let unknown = AttemptId { hold: HoldId::new(world.now, [9; 10]), ..of };

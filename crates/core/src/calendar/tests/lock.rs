@@ -21,10 +21,10 @@ fn lock_claims_slots_at_their_prices() {
     assert_eq!(lock.expires_at, world.now + Span::from_secs(300));
     assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00 11:00L");
     assert_eq!(world.events, [Event::HoldPlaced(lock.clone())]);
-    assert_eq!(world.ask(|rows, _| find(rows, lock.id, Actor::User(user(7)))), Ok(lock.clone()));
-    assert_eq!(world.ask(|rows, _| find(rows, lock.id, Actor::User(user(8)))), Err(Rejection::Forbidden));
+    assert_eq!(world.ask(|rows, _| find(rows, lock.id, &Actor::User(user(7)))), Ok(lock.clone()));
+    assert_eq!(world.ask(|rows, _| find(rows, lock.id, &Actor::User(user(8)))), Err(Rejection::Forbidden));
     let unknown = HoldId::new(world.now, [9; 10]);
-    assert_eq!(world.ask(|rows, _| find(rows, unknown, Actor::Admin)), Err(CalendarRejection::LockNotFound.into()));
+    assert_eq!(world.ask(|rows, _| find(rows, unknown, &Actor::Admin)), Err(CalendarRejection::LockNotFound.into()));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn overlapping_own_locks_are_replaced_whole() {
     world.events.clear();
     let new = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "10:00", "12:00"])).unwrap();
     assert_eq!(day(&mut world, room, TOMORROW), "08:00 09:00L 10:00L 11:00 12:00L 13:00L");
-    let mut status = |id| world.ask(|rows, at| Ok(find(rows, id, Actor::Admin)?.status(at.now))).unwrap();
+    let mut status = |id| world.ask(|rows, at| Ok(find(rows, id, &Actor::Admin)?.status(at.now))).unwrap();
     assert_eq!([a.id, b.id].map(&mut status), [Status::Replaced; 2]);
     assert_eq!([c.id, new.id].map(&mut status), [Status::Held; 2]);
     let released = |lock: &Hold| Event::HoldReplaced(lock.with_state(HoldState::Replaced { by: new.id }));

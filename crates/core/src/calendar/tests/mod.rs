@@ -191,8 +191,8 @@ fn audit_reservation(audit: &mut Audit, reservation: &RoomReservation) {
 }
 
 /// Returns a lock as its endpoint shows it.
-fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<Hold> {
-    hold::find(rows, id, &actor, Origin::Lock)
+fn find(rows: &mut WorkingSet, id: HoldId, actor: &Actor) -> Decision<Hold> {
+    hold::find(rows, id, actor, Origin::Lock)
 }
 
 /// Returns the slots of some days as clients see them.

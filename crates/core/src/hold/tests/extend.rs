@@ -99,7 +99,7 @@ fn index_entries_move_to_the_new_end() {
             _ => 3 + 3,
         };
         assert_eq!(own, vec![end; expected], "{origin:?}");
-        market.cancel(&hold, Actor::Admin).unwrap();
+        market.cancel(&hold, &Actor::Admin).unwrap();
     }
 }
 
@@ -113,7 +113,7 @@ fn other_holds_with_same_end_stay() {
     let end = second.expires_at.as_secs();
     assert_eq!(market.ends_of(&second), [[(end, 2), (end + 1, 2)], [(end, 1), (end + 1, 1)]]);
     market.wait_until(0, second.expires_at);
-    market.cancel(&first, Actor::Admin).unwrap();
+    market.cancel(&first, &Actor::Admin).unwrap();
     assert_eq!(market.derived(), [""; 0]);
 }
 
@@ -139,7 +139,7 @@ fn ended_hold_is_not_extended() {
         let replaced = market.hold(origin, &claims);
         let terms = Terms { owner: user(1), origin, ttl: Span::from_secs(60), claims: claims.clone() };
         let cancelled = market.place(terms, std::slice::from_ref(&replaced));
-        market.cancel(&cancelled, Actor::Admin).unwrap();
+        market.cancel(&cancelled, &Actor::Admin).unwrap();
         let expired = market.hold(origin, &claims);
         market.wait_until(0, expired.expires_at);
         let confirmed = market.hold(origin, &claims);

@@ -142,7 +142,7 @@ impl History {
             }
             Action::Cancel { hold, by } => {
                 if let Some(index) = self.pick(hold) {
-                    self.cancel(index, actor(by));
+                    self.cancel(index, &actor(by));
                 }
             }
             Action::Confirm { hold, released, in_steps } => {
@@ -210,16 +210,16 @@ impl History {
         }
         let end = if is_relative { NewEnd::Later(span) } else { NewEnd::At(hold.expires_at + span) };
         let now = self.market.world.now;
-        let expected = self.model.extended(index, actor.clone(), end, &self.market.world.limits.hold, now);
+        let expected = self.model.extended(index, &actor, end, &self.market.world.limits.hold, now);
         assert_eq!(self.market.extend(&hold, actor, end), expected);
         if let Ok(extended) = expected {
             self.model.holds[index] = extended;
         }
     }
 
-    fn cancel(&mut self, index: usize, actor: Actor) {
+    fn cancel(&mut self, index: usize, actor: &Actor) {
         let (id, now) = (self.model.holds[index].id, self.market.world.now);
-        let expected = self.model.find_live(index, actor.clone(), now).map(|_| ());
+        let expected = self.model.find_live(index, actor, now).map(|_| ());
         assert_eq!(self.market.cancel(&self.model.holds[index], actor), expected);
         if expected.is_ok() {
             let cancelled = self.model.end(id, HoldState::Cancelled).clone();
@@ -230,7 +230,7 @@ impl History {
     fn confirm(&mut self, index: usize, released: Option<u16>, in_steps: bool) {
         let Hold { id, origin, attempt, .. } = self.model.holds[index];
         let command = ConfirmLines { id, origin, released };
-        let expected = self.model.find_live(index, Actor::Admin, self.market.world.now).map(|_| ());
+        let expected = self.model.find_live(index, &Actor::Admin, self.market.world.now).map(|_| ());
         if in_steps {
             let of = AttemptId { hold: id, attempt: Attempt(attempt.0 + 1) };
             assert_eq!(self.market.world.prepare(&command), expected.clone().map(|()| of));

@@ -133,10 +133,10 @@ impl Market {
     }
 
     /// Cancels a hold as the endpoint of its origin does.
-    fn cancel(&mut self, hold: &Hold, actor: Actor) -> Decision<()> {
+    fn cancel(&mut self, hold: &Hold, actor: &Actor) -> Decision<()> {
         let (id, origin) = (hold.id, hold.origin);
         self.world.step(Writes::Live, |rows, at| {
-            let hold = find_live(rows, id, &actor, origin, at.now)?;
+            let hold = find_live(rows, id, actor, origin, at.now)?;
             cancel::cancel(rows, &hold, at.now)
         })
     }

@@ -104,7 +104,7 @@ impl Model {
     }
 
     /// Returns a live hold, or the rejection of any change.
-    pub(super) fn find_live(&self, index: usize, actor: Actor, now: Timestamp) -> Decision<&Hold> {
+    pub(super) fn find_live(&self, index: usize, actor: &Actor, now: Timestamp) -> Decision<&Hold> {
         let hold = &self.holds[index];
         let fault = match hold.state {
             _ if !is_allowed(actor, hold) => return Err(Rejection::Forbidden.into()),
@@ -120,7 +120,7 @@ impl Model {
     pub(super) fn extended(
         &self,
         index: usize,
-        actor: Actor,
+        actor: &Actor,
         new_end: NewEnd,
         limits: &Limits,
         now: Timestamp,
@@ -180,8 +180,8 @@ fn full_second(millis: i64) -> Timestamp {
     Timestamp::from_millis(-(-millis).div_euclid(1_000) * 1_000)
 }
 
-fn is_allowed(actor: Actor, hold: &Hold) -> bool {
-    actor == Actor::Admin || actor == Actor::User(hold.owner.clone())
+fn is_allowed(actor: &Actor, hold: &Hold) -> bool {
+    actor.must_own(&hold.owner).is_ok()
 }
 
 fn is_confirmed(line: &Line) -> bool {

@@ -64,7 +64,7 @@ fn commands_of_other_users_are_forbidden() {
         let actor = Actor::User(id(2));
         assert_eq!(hotel.run(&ConfirmStayHold::new(hold.id, actor.clone())), Err(Rejection::Forbidden));
         assert_eq!(hotel.run(&CancelStayHold::new(hold.id, actor.clone())), Err(Rejection::Forbidden));
-        assert_eq!(hotel.world.ask(|rows, _| find(rows, hold.id, actor.clone())), Err(Rejection::Forbidden));
+        assert_eq!(hotel.world.ask(|rows, _| find(rows, hold.id, &actor.clone())), Err(Rejection::Forbidden));
         let id = hotel.run(&confirming(&hold)).unwrap().id;
         assert_eq!(hotel.run(&CancelStayReservation { id, actor: actor.clone() }), Err(Rejection::Forbidden));
         assert_eq!(hotel.world.ask(|rows, _| reservation::find(rows, id, &actor)), Err(Rejection::Forbidden));

@@ -104,7 +104,7 @@ impl Hotel {
     }
 
     fn hold(&self, hold: HoldId) -> Hold {
-        self.world.ask(|rows, _| find(rows, hold, Actor::Admin)).unwrap()
+        self.world.ask(|rows, _| find(rows, hold, &Actor::Admin)).unwrap()
     }
 
     fn availability(&self, check_in: i32, check_out: i32) -> Result<Availability, Rejection> {
@@ -157,8 +157,8 @@ impl Hotel {
 }
 
 /// Returns a hold as the endpoint of stays shows it.
-fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<Hold> {
-    hold::find(rows, id, &actor, Origin::Stay)
+fn find(rows: &mut WorkingSet, id: HoldId, actor: &Actor) -> Decision<Hold> {
+    hold::find(rows, id, actor, Origin::Stay)
 }
 
 /// Adds a reservation to all auditors that it concerns.

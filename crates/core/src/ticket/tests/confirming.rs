@@ -63,7 +63,7 @@ fn commands_of_other_users_are_forbidden() {
         let actor = Actor::User(id(2));
         assert_eq!(hall.run(&ConfirmSeatHold::new(hold.id, actor.clone())), Err(Rejection::Forbidden));
         assert_eq!(hall.run(&CancelSeatHold::new(hold.id, actor.clone())), Err(Rejection::Forbidden));
-        assert_eq!(hall.world.ask(|rows, _| find(rows, hold.id, actor.clone())), Err(Rejection::Forbidden));
+        assert_eq!(hall.world.ask(|rows, _| find(rows, hold.id, &actor.clone())), Err(Rejection::Forbidden));
         let id = hall.run(&confirming(&hold)).unwrap().id;
         assert_eq!(hall.run(&CancelSeatReservation { id, actor: actor.clone() }), Err(Rejection::Forbidden));
         assert_eq!(hall.world.ask(|rows, _| reservation::find(rows, id, &actor)), Err(Rejection::Forbidden));

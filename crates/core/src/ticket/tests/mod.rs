@@ -174,8 +174,8 @@ impl Hall {
 }
 
 /// Returns a hold as the endpoint of seats shows it.
-fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<Hold> {
-    hold::find(rows, id, &actor, Origin::Seats)
+fn find(rows: &mut WorkingSet, id: HoldId, actor: &Actor) -> Decision<Hold> {
+    hold::find(rows, id, actor, Origin::Seats)
 }
 
 /// Adds a reservation to all auditors that it concerns.
