@@ -167,7 +167,8 @@ pub(crate) async fn index_holds(client: &Client, memory: &mut Memory, now: Times
         let rows = query(client, &sql, &after).await?;
         let hold = |row| {
             let stored = StoredRow { values: row_values(Hold::SPEC, row)?, lines: Vec::new() };
-            let (_, hold) = stored.read::<HoldId, Hold>().ok_or(Damaged { table: Hold::SPEC.table }).map_err(damaged)?;
+            let (_, hold) =
+                stored.read::<HoldId, Hold>().ok_or(Damaged { table: Hold::SPEC.table }).map_err(damaged)?;
             Ok(hold)
         };
         let page: Vec<Hold> = rows.iter().map(hold).collect::<Result<_, StoreError>>()?;

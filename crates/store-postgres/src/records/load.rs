@@ -3,7 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use holdfast_core::id::HoldId;
-use holdfast_core::schema::{Column, Damaged, KeySink, StoredRow, TableAccess, TableSpec, TableTier, Value, ValueReader};
+use holdfast_core::schema::{
+    Column, Damaged, KeySink, StoredRow, TableAccess, TableSpec, TableTier, Value, ValueReader,
+};
 use holdfast_core::working_set::Tables;
 use holdfast_engine::StoreError;
 use tokio_postgres::Row;
