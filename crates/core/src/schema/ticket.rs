@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::audit::Audit;
-use crate::id::UserId;
+use crate::id::{HoldId, UserId};
+use crate::money::Currency;
 use crate::ticket::{
-    Buyer, BuyerId, EventId, EventSales, PlannedSeat, ReservedSeat, SeatId, SeatPlan, SeatPointer, SeatReservation,
-    SeatReservationId, SeatReservationState, SeatsOf, SoldSeat, TicketEvent,
+    Buyer, BuyerId, EventId, EventSales, PlannedSeat, ReservedSeat, SeatClaim, SeatHold, SeatId, SeatPlan, SeatPointer,
+    SeatReservation, SeatReservationId, SeatReservationState, SeatsOf, SoldSeat, TicketEvent,
 };
 use crate::unit::{Kind, Tally};
 

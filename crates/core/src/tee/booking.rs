@@ -135,7 +135,7 @@ pub enum By {
 }
 
 impl BookingState {
-    pub fn status(&self) -> BookingStatus {
+    pub fn status(self) -> BookingStatus {
         match self {
             Self::Pending => BookingStatus::Pending,
             Self::Confirmed { .. } => BookingStatus::Confirmed,

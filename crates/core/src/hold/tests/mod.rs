@@ -119,6 +119,7 @@ impl Market {
             }
             if origin == Origin::Cart {
                 // Written by the endpoint of carts.
+                rows.shop.last_holds.get(&hold.owner)?;
                 rows.shop.last_holds.put(hold.owner.clone(), LastHold::of(&hold));
             }
             place::insert(rows, &hold, at.now)
