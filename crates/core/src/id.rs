@@ -237,6 +237,31 @@ pub enum Sequence {
 /// whose size is unknown when the weight is computed.
 pub const NUMBERS_PER_WEIGHT_MAX: usize = 100;
 
+impl Sequence {
+    /// Returns the most numbers that a command draws per unit of its weight: most commands draw one, some as many as a
+    /// cart has lines.
+    pub fn numbers_per_weight_max(self) -> usize {
+        match self {
+            Self::InventoryReservation | Self::ProductOption | Self::WebhookDelivery => NUMBERS_PER_WEIGHT_MAX,
+            Self::RoomType
+            | Self::StayReservation
+            | Self::User
+            | Self::Product
+            | Self::Order
+            | Self::Room
+            | Self::RoomReservation
+            | Self::Generation
+            | Self::TicketEvent
+            | Self::SeatReservation
+            | Self::Course
+            | Self::TeeSlot
+            | Self::Booking
+            | Self::Notification
+            | Self::Webhook => 1,
+        }
+    }
+}
+
 /// Numbers reserved for this working set: `next..=last`. Drawing one is a write like any other, so a rejected command
 /// uses up none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

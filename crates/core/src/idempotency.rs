@@ -24,7 +24,11 @@ pub struct IdempotencyRecord {
     pub expires_at: Timestamp,
 }
 
-impl Row for IdempotencyRecord {}
+impl Row for IdempotencyRecord {
+    fn kept_until(&self, _now: Timestamp) -> Option<Timestamp> {
+        Some(self.expires_at)
+    }
+}
 
 /// Returns the response recorded under this key. Rejects a request with another fingerprint.
 pub fn find(

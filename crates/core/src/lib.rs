@@ -53,6 +53,7 @@ pub mod webhook;
 pub mod working_set;
 
 pub use actor::Actor;
+pub use calendar::near_term;
 pub use command::{Command, Context, Decision, Limits, NeedRows, Stop};
 pub use event::Event;
 pub use rejection::{

@@ -6,7 +6,7 @@
 
 use crate::command::{Command, Context, Decision, writes};
 use crate::rejection::Rejection;
-use crate::table::{Row, Table};
+use crate::table::Row;
 use crate::time::{Span, Timestamp};
 use crate::working_set::WorkingSet;
 
@@ -27,14 +27,6 @@ pub const REPORTED_MAX: usize = 1_000;
 pub struct Limits {
     /// Number of retries before an event becomes a dead letter.
     pub retries_max: u32,
-}
-
-crate::tables! {
-    /// Tables of the relay.
-    {
-        relays: Table<Partition, Relay> => durable cached,
-        failed_publications: Table<FailedPublicationId, FailedPublication> => durable cached,
-    }
 }
 
 /// A partition of the outbox.

@@ -9,6 +9,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::RangeInclusive;
 
+mod access;
 mod ranges;
 mod set;
 mod single;
@@ -16,6 +17,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+pub use access::decode_row;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 pub use set::{StateSet, TableSet};
@@ -36,6 +38,11 @@ pub trait Row: Clone + Debug {
     /// Time from which the row has no effect, for rows that end by time alone.
     fn ends_at(&self) -> Option<Timestamp> {
         None
+    }
+
+    /// Time until which the live tier keeps the row, if it is written at `now`; `None` if it does not expire.
+    fn kept_until(&self, _now: Timestamp) -> Option<Timestamp> {
+        self.ends_at()
     }
 
     /// Whether the row carries no information and is stored as absent.
@@ -68,6 +75,11 @@ pub trait Scan<K>: Clone + PartialEq + Debug + Send + 'static {
     const ORDERED: bool;
 
     fn range(&self) -> RangeInclusive<K>;
+
+    /// Returns all keys in the range whose rows may exist, for a store that cannot list rows.
+    fn candidates(&self, _now: Timestamp) -> Vec<K> {
+        unreachable!("{self:?} is a range of rows that stores can list");
+    }
 
     /// Returns the range to prefetch with a row, because its rows are likely to be read next.
     fn prefetch(_key: &K) -> Option<Self> {

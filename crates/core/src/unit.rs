@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use crate::id::UserId;
 use crate::table::{Count, Row, Scan};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, date_ordinal};
 
 /// Kind of a unit or hold. One per vertical.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +59,18 @@ impl Scan<Unit> for Units {
 
     fn range(&self) -> RangeInclusive<Unit> {
         self.first..=Unit { part: self.last_part, ..self.first }
+    }
+
+    fn candidates(&self, now: Timestamp) -> Vec<Unit> {
+        let first = self.first;
+        match first.kind {
+            Kind::Stay => {
+                crate::stay::nights_ahead(now).map(|date| Unit { part: date_ordinal(date), ..first }).collect()
+            }
+            Kind::Shop => vec![first],
+            // The caller names existing units.
+            Kind::Room | Kind::Ticket => (first.part..=self.last_part).map(|part| Unit { part, ..first }).collect(),
+        }
     }
 }
 

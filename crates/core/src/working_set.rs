@@ -3,21 +3,16 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use crate::calendar;
 use crate::command::{Decision, NeedRows};
 use crate::event::{Event, EventLog};
 use crate::hold::{AttemptId, Decided, Hold};
 use crate::id::{HoldId, IdRange, Sequence};
 use crate::idempotency::{IdempotencyRecord, IdempotencyRecordId};
-use crate::relay;
-use crate::shop;
-use crate::stay;
-use crate::table::{Row, Table, TableSet};
-use crate::tee;
-use crate::ticket;
+use crate::schema::unit::UnitName;
+use crate::schema::{calendar, relay, shop, stay, tee, ticket, webhook};
+use crate::table::{Row, TableSet};
 use crate::time::Timestamp;
 use crate::unit::{CapacityFence, Holder, Resource, Tally, Unit, Units};
-use crate::webhook;
 
 /// All rows that a decision can see. A new vertical adds a field to [`Tables`].
 #[derive(Debug, Default)]
@@ -37,26 +32,47 @@ crate::tables! {
         ids: Table<Sequence, IdRange> => durable cached,
         /// Not cached in memory: records can be large and are rarely read again.
         idempotency_records: Table<IdempotencyRecordId, IdempotencyRecord> => durable uncached,
-        holds: Table<HoldId, Hold> => live cached,
+        holds: Table<HoldId, Hold> => live cached {
+            table "hold";
+            key id => id;
+            fixed { origin, created_at, currency };
+            changing {
+                owner as user_id, expires_at, pay_by, state as (state, replaced_by), version as revision, extensions,
+                attempt, lines, extras as (reference, metadata),
+            };
+            // For the index by end.
+            computed { ends_at = |hold| hold.ends_at() };
+            name |id| format_args!("hold:{id}");
+            audit |_, hold, audit| audit.hold(hold);
+        },
         /// Secondary index: quantities held per unit.
-        held: Table<Unit, Tally, Units> => live complete,
+        held: Table<Unit, Tally, Units> => live complete {
+            table "unit_held";
+            key { kind, resource, part };
+            row (prepared, ends);
+            name |unit| UnitName(*unit);
+        },
         /// Secondary index: number of live holds per user and kind.
-        holders: Table<Holder, Tally> => live complete,
+        holders: Table<Holder, Tally> => live complete {
+            table "holder";
+            key { kind, user as user_id };
+            row (prepared, ends);
+            name |holder| format_args!("hold-count:user:{}:{}", holder.kind.name(), holder.user.key_part());
+        },
         /// Capacity fences. Used only where live and durable rows lie in two stores.
-        fences: Table<Resource, CapacityFence> => live complete,
+        fences: Table<Resource, CapacityFence> => live complete {
+            table "capacity_fence";
+            key { kind, id };
+            changing { capacity, ends_at };
+            name |resource| format_args!("hold-limit:{}:{}", resource.kind.name(), resource.id);
+        },
         /// Outcomes of confirm attempts. Used only where live and durable rows lie in two stores.
         decisions: Table<AttemptId, Decided> => durable complete,
         /// Confirmed holds. Written only where live and durable rows lie in two stores; elsewhere the same SQL table as
         /// `holds`.
-        confirmed_holds: Table<HoldId, Hold> => durable cached,
-        relay: relay::Tables => set,
-        stay: stay::Tables => set,
-        shop: shop::Tables => set,
-        calendar: calendar::Tables => set,
-        ticket: ticket::Tables => set,
-        tee: tee::Tables => set,
-        webhook: webhook::Tables => set,
+        confirmed_holds: Table<HoldId, Hold> => durable cached { declared_above; },
     }
+    sets { relay, stay, shop, calendar, ticket, tee, webhook }
 }
 
 /// In-memory state of a single-writer store: complete secondary indexes, and a cache of the other rows. Boxed, because it is
@@ -73,6 +89,11 @@ impl InMemoryState {
     /// Returns an empty state that keeps all rows, for tests and tools without a store.
     pub fn complete() -> Self {
         Self(Box::new(State::complete()))
+    }
+
+    /// Returns an empty cache of immutable rows.
+    pub fn of_immutable_rows() -> Self {
+        Self(Box::new(State::of_immutable_rows()))
     }
 }
 

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::AttemptId;
 use holdfast_core::id::UserId;
-use holdfast_core::schema::{List, Listed, Record};
+use holdfast_core::schema::{List, Listed, Record, Retention};
 use holdfast_core::time::Span;
 use holdfast_core::{Timestamp, WorkingSet};
 
@@ -27,6 +27,15 @@ pub struct Keep {
     pub outbox: Span,
     /// Inbox records of received messages.
     pub inbox: Span,
+}
+
+impl Keep {
+    pub fn span(&self, retention: Retention) -> Span {
+        match retention {
+            Retention::Outbox => self.outbox,
+            Retention::Inbox => self.inbox,
+        }
+    }
 }
 
 impl Default for Keep {
@@ -169,7 +178,7 @@ impl std::fmt::Debug for Committed {
 
 /// Returns the records of a list.
 pub async fn list<R: Record>(store: &dyn Store, list: List) -> Result<Vec<R>, StoreError> {
-    let damaged = || StoreError::Damaged(format!("{}: a malformed row", R::SCHEMA.table));
+    let damaged = || StoreError::Damaged(format!("{}: a malformed row", R::SPEC.table));
     let listed = store.list(list).await?;
     listed.into_iter().map(|row| Ok(row.read::<R>().ok_or_else(damaged)?.1)).collect()
 }

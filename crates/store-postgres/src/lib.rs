@@ -14,6 +14,8 @@
 //!
 //! No rule of a vertical is here.
 
+#[cfg(test)]
+mod baseline;
 mod clock;
 mod codec;
 mod connection;

@@ -35,7 +35,7 @@ async fn fill(client: &Client) {
                  1, 'KRW', now(), CASE WHEN n % 100 = 0 THEN now() END FROM generate_series(1, {ROWS}) n;
              INSERT INTO room SELECT n, 'room', 'UTC', 'KR', 'KRW', 60, 1, '', 0, true, NULL, NULL
                  FROM generate_series(1, {ROWS}) n;
-             INSERT INTO operating_hours SELECT n, '', '', NULL, NULL, NULL FROM generate_series(1, {ROWS}) n;
+             INSERT INTO operating_hours SELECT n, '', '', NULL, NULL, NULL, false FROM generate_series(1, {ROWS}) n;
              INSERT INTO holiday SELECT 'KR', '2030-01-01'::date + n FROM generate_series(1, {ROWS}) n;
              INSERT INTO room_reservation SELECT n, gen_random_uuid(), 1 + n % 50, n % 1000, 1, 'KRW', '2030-01-01',
                  '2030-01-02', now(), NULL FROM generate_series(1, {ROWS}) n;
@@ -58,7 +58,7 @@ async fn fill(client: &Client) {
              INSERT INTO event_buyer SELECT n, 1, 1 FROM generate_series(1, {ROWS}) n;
              INSERT INTO idempotency_key SELECT 'c', n::text, '', '', now() FROM generate_series(1, {ROWS}) n;
              INSERT INTO hold_decision SELECT gen_random_uuid(), 1, true, now() FROM generate_series(1, {ROWS}) n;
-             INSERT INTO outbox SELECT n, 't', NULL, now(), NULL, NULL FROM generate_series(1, {ROWS}) n;
+             INSERT INTO outbox SELECT n, 't', NULL, now(), NULL, NULL, false FROM generate_series(1, {ROWS}) n;
              COMMIT"
         ))
         .await
@@ -86,7 +86,7 @@ async fn batch_statements_use_indexes() {
     drop(PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap());
     let client = connect(database.url(), Purpose::ByKey).await;
     fill(&client).await;
-    let all = [&crate::tier::statements()[..], shared::PURGES, &[records::PURGE_HOLDS]].concat();
+    let all = [&crate::tier::statements()[..], shared::PURGES, &records::purges()].concat();
     // A COPY has no plan. The installation is a table of one row.
     let has_plan = |sql: &&str| !CONTROL.contains(sql) && !sql.starts_with("COPY ") && *sql != shared::INSTALLATION;
     for sql in all.into_iter().filter(has_plan) {

@@ -49,8 +49,7 @@ pub(crate) struct Readers {
 impl Readers {
     pub(crate) fn new(connector: &Arc<ConnectionFactory>, readers_max: usize) -> Self {
         let by_key =
-            [CONTROL, shared::READS, shared::PURGES, &records::reads(), &[records::PURGE_HOLDS], DROPS, PROBES]
-                .concat();
+            [CONTROL, shared::READS, shared::PURGES, &records::reads(), &records::purges(), DROPS, PROBES].concat();
         let manager = |purpose, statements| Manager { connector: connector.clone(), purpose, statements, joins: false };
         Self {
             by_key: Pool::new(manager(Purpose::ByKey, by_key), readers_max),
@@ -130,7 +129,6 @@ impl Readers {
         let tidying = Purging {
             now,
             outbox_before: now - keep.outbox,
-            inbox_before: now - keep.inbox,
             holds_ended_before: now - ENDED_HOLD_KEPT,
             decided_before: now - DECISIONS_KEPT,
             limit: PURGE_ROWS_MAX,
@@ -138,7 +136,9 @@ impl Readers {
         let dropped = self.drop_cleared_month().await?;
         within(&self.by_key, PURGE_TIMEOUT, async |connection| {
             let mut transaction = Transaction::begin(connection);
-            let tickets = shared::purge(transaction.pipeline(), tidying);
+            let kept = |retention| now - keep.span(retention);
+            let mut tickets = records::purge(transaction.pipeline(), kept, PURGE_ROWS_MAX);
+            tickets.extend(shared::purge(transaction.pipeline(), tidying));
             let mut answers = transaction.commit(PURGE_TIMEOUT).await?;
             Ok(tickets.into_iter().any(|ticket| answers.take(ticket).len() >= PURGE_ROWS_MAX))
         })
@@ -167,7 +167,6 @@ impl Readers {
         let client = connection.client();
         let begin = format!("{}; SET LOCAL statement_timeout = 0", pipeline::BEGIN_SNAPSHOT);
         client.batch_execute(&begin).await.map_err(|error| explain(&error))?;
-        records::audit_durable(client, audit).await?;
-        Ok(())
+        records::audit(client, audit).await
     }
 }

@@ -71,18 +71,13 @@ const PURGE_OUTBOX: &str = "DELETE FROM outbox WHERE id IN
      ORDER BY id LIMIT $2)
     AND created_at < $1 AND id <= COALESCE((SELECT min(sent_up_to) FROM outbox_relay WHERE partition_no >= 0), id)
     RETURNING 1";
-const PURGE_INBOX: &str = "DELETE FROM message_inbox WHERE (service, message_id) IN
-    (SELECT service, message_id FROM message_inbox WHERE received_at < $1 ORDER BY received_at LIMIT $2) RETURNING 1";
-const PURGE_IMPORTED: &str = "DELETE FROM imported_event WHERE message_id IN
-    (SELECT message_id FROM imported_event WHERE imported_at < $1 ORDER BY imported_at LIMIT $2) RETURNING 1";
 const PURGE_DECISIONS: &str = "DELETE FROM hold_decision WHERE (hold_id, attempt) IN
     (SELECT hold_id, attempt FROM hold_decision WHERE decided_at < $1 ORDER BY decided_at LIMIT $2) RETURNING 1";
 
 pub(crate) const READS: &[&str] =
     &[HEAD, NOW, SELECT_SEQUENCES, SELECT_IDEMPOTENCY_RECORDS, OUTBOX_LAST, IS_NEW, INSTALLATION];
 pub(crate) const WRITES: &[&str] = &[COUNT_COMMIT, WRITE_SEQUENCES, WRITE_IDEMPOTENCY_RECORDS, APPEND_OUTBOX];
-pub(crate) const PURGES: &[&str] =
-    &[PURGE_IDEMPOTENCY_RECORDS, PURGE_OUTBOX, PURGE_INBOX, PURGE_IMPORTED, PURGE_DECISIONS];
+pub(crate) const PURGES: &[&str] = &[PURGE_IDEMPOTENCY_RECORDS, PURGE_OUTBOX, PURGE_DECISIONS];
 
 /// State of the database.
 #[derive(Clone, Copy, Debug)]
@@ -265,20 +260,17 @@ pub(crate) fn ask_outbox_last(pipeline: &mut Pipeline<'_>) -> Ticket {
 pub(crate) struct Purging {
     pub(crate) now: Timestamp,
     pub(crate) outbox_before: Timestamp,
-    pub(crate) inbox_before: Timestamp,
     pub(crate) holds_ended_before: Timestamp,
     pub(crate) decided_before: Timestamp,
     /// Maximum number of rows to delete per table.
     pub(crate) limit: usize,
 }
 
-pub(crate) fn purge(pipeline: &mut Pipeline<'_>, tidying: Purging) -> [Ticket; 6] {
+pub(crate) fn purge(pipeline: &mut Pipeline<'_>, tidying: Purging) -> [Ticket; 4] {
     let limit = tidying.limit as i64;
     [
         pipeline.send(PURGE_IDEMPOTENCY_RECORDS, params![Col(tidying.now), limit]),
         pipeline.send(PURGE_OUTBOX, params![Col(tidying.outbox_before), limit]),
-        pipeline.send(PURGE_INBOX, params![Col(tidying.inbox_before), limit]),
-        pipeline.send(PURGE_IMPORTED, params![Col(tidying.outbox_before), limit]),
         pipeline.send(records::PURGE_HOLDS, params![Col(tidying.holds_ended_before), limit]),
         pipeline.send(PURGE_DECISIONS, params![Col(tidying.decided_before), limit]),
     ]

@@ -334,7 +334,7 @@ impl PendingLoad {
         let idempotency_records = self.shared.idempotency_records().to_vec();
         self.shared.fill(answers, rows)?;
         read_set.snapshot(rows, idempotency_records);
-        self.records.fill(answers, rows, Of::Durable, &mut read_set.versions, Some(row_cache))?;
+        self.records.fill(answers, rows, Some((&mut read_set.versions, row_cache)))?;
         let Col(now) = get(answers.one(self.now), 0)?;
         Ok(now)
     }

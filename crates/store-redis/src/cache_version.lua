@@ -1,6 +1,6 @@
--- Returns a room's cache version, a new one if it has none. Returns nil while an invalidation intent stands.
+-- Returns a part's cache version, a new one if it has none. Returns nil while an invalidation intent stands.
 --
--- KEYS  the room's hash
+-- KEYS  the part's hash
 -- ARGV  a new version, the time, the time to live of a version (both in milliseconds)
 --
 -- Expired intents are removed.

@@ -1,9 +1,9 @@
-//! Validity of the near-term slot cache.
+//! Validity of the cache of near-term rows.
 //!
-//! A room has a hash in Redis with a *cache version*. A server that has read the room after it saw the version may use
-//! what it read while the version stands. A server about to change the room's slots first writes an *invalidation
+//! A part has a hash in Redis with a *cache version*. A server that has read the part after it saw the version may use
+//! what it read while the version stands. A server about to change near-term rows of the part first writes an *invalidation
 //! intent* beside it and deletes the version. When the change is committed, or cannot be any more, it deletes its
-//! intent, and any version with it, in case the intent was lost meanwhile. While an intent stands, the room is read
+//! intent, and any version with it, in case the intent was lost meanwhile. While an intent stands, the part is read
 //! from PostgreSQL. So no read is older than the last commit. A server that dies in between only costs others the read
 //! from PostgreSQL until its intent expires. `protocol-model` has a model of this.
 
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use holdfast_core::Timestamp;
-use holdfast_core::calendar::RoomId;
+use holdfast_core::near_term::PartId;
 use holdfast_core::time::Span;
 use holdfast_engine::StoreError;
 use redis::{Cmd, Script, Value};
@@ -31,39 +31,39 @@ const WITHDRAWAL_WAIT: Duration = Duration::from_millis(500);
 
 const CACHE_VERSION: &str = "cache_version";
 
-/// Cache state of a room.
+/// Cache state of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CacheVersion {
     Missing,
     Is(String),
-    /// A server is changing the room.
+    /// A server is changing the part.
     Changing,
 }
 
-/// Intent to change the slots of some rooms: their cached slots are invalid meanwhile.
+/// Intent to change some parts: their cached rows are invalid meanwhile.
 pub(crate) struct InvalidationIntent {
     name: String,
-    rooms: Vec<RoomId>,
+    parts: Vec<PartId>,
 }
 
 impl LiveTier {
     /// Announces a change; to be called before it is committed.
-    pub(crate) async fn declare_intent(&self, rooms: Vec<RoomId>) -> Result<InvalidationIntent, StoreError> {
+    pub(crate) async fn declare_intent(&self, parts: Vec<PartId>) -> Result<InvalidationIntent, StoreError> {
         let name = self.unique();
         let until = self.latest_now() + NAME_LASTS;
         let mut pipeline = redis::pipe();
-        for room in &rooms {
-            let key = self.keys().room_cache_version(*room);
+        for part in &parts {
+            let key = self.keys().cache_version(*part);
             pipeline
                 .hset(&key, &name, until.as_millis())
                 .hdel(&key, CACHE_VERSION)
                 .pexpire(&key, NAME_LASTS.as_millis());
         }
         self.connection().ask(&pipeline).await?;
-        Ok(InvalidationIntent { name, rooms })
+        Ok(InvalidationIntent { name, parts })
     }
 
-    /// Ends an intent change that is committed or cannot be any more. Until then the rooms are read from PostgreSQL.
+    /// Ends an intent change that is committed or cannot be any more. Until then the parts are read from PostgreSQL.
     pub(crate) async fn withdraw_intent(&self, intent: InvalidationIntent) {
         if self.try_withdraw_intent(&intent).await.is_ok() {
             return;
@@ -81,28 +81,28 @@ impl LiveTier {
 
     async fn try_withdraw_intent(
         &self,
-        InvalidationIntent { name, rooms }: &InvalidationIntent,
+        InvalidationIntent { name, parts }: &InvalidationIntent,
     ) -> Result<(), StoreError> {
         let mut pipeline = redis::pipe();
-        for room in rooms {
-            pipeline.hdel(self.keys().room_cache_version(*room), &[&name[..], CACHE_VERSION]);
+        for part in parts {
+            pipeline.hdel(self.keys().cache_version(*part), &[&name[..], CACHE_VERSION]);
         }
         self.connection().ask(&pipeline).await.map(|_| ())
     }
 
-    /// Returns the room's cache version, a new one if it has none. Sent once: a delayed repetition after a change would
+    /// Returns the part's cache version, a new one if it has none. Sent once: a delayed repetition after a change would
     /// reuse a version.
-    pub(crate) async fn cache_version(&self, room: RoomId) -> Result<Option<String>, StoreError> {
-        let mut call = SCRIPT.key(self.keys().room_cache_version(room));
+    pub(crate) async fn cache_version(&self, part: PartId) -> Result<Option<String>, StoreError> {
+        let mut call = SCRIPT.key(self.keys().cache_version(part));
         call.arg(self.unique()).arg(self.latest_now().as_millis()).arg(CACHE_VERSION_TTL.as_millis());
         let answer = self.connection().invoke(&call).await?;
         redis::from_redis_value(answer).map_err(|error| unexpected(&error))
     }
 
-    /// Deletes the cache version of a room that does not exist.
-    pub(crate) async fn delete_cache_version(&self, room: RoomId) -> Result<(), StoreError> {
+    /// Deletes the cache version of a part that does not exist.
+    pub(crate) async fn delete_cache_version(&self, part: PartId) -> Result<(), StoreError> {
         let mut pipeline = redis::pipe();
-        pipeline.hdel(self.keys().room_cache_version(room), CACHE_VERSION);
+        pipeline.hdel(self.keys().cache_version(part), CACHE_VERSION);
         self.connection().ask(&pipeline).await.map(|_| ())
     }
 
@@ -112,12 +112,12 @@ impl LiveTier {
     }
 }
 
-/// Command that reads a room's hash.
+/// Command that reads a part's hash.
 pub(crate) fn ask(key: &str) -> Cmd {
     Cmd::hgetall(key)
 }
 
-/// Parses a room's hash at `now`.
+/// Parses a part's hash at `now`.
 pub(crate) fn read(hash: &Value, now: Timestamp) -> Result<CacheVersion, StoreError> {
     let mut fields: HashMap<String, String> = redis::from_redis_value_ref(hash).map_err(|_| unexpected(hash))?;
     let cache_version = fields.remove(CACHE_VERSION);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
-use holdfast_core::table::{Key, Scan, Table};
+use holdfast_core::schema::{LiveChange, TableAccess as _, TableTier};
 use holdfast_core::time::Span;
 use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::StoreError;
@@ -15,7 +15,6 @@ use crate::epoch::Epoch;
 use crate::keys::Keys;
 use crate::live::{LiveTier, unexpected};
 use crate::read_set::{LiveReadSet, READ_AGE_MAX};
-use crate::tables::{self, Live, Visitor};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("compare_and_set.lua")));
 
@@ -33,20 +32,39 @@ impl LiveTier {
     /// Writes all changes of live rows, and idempotency records, if the read set is unchanged: all or nothing.
     pub async fn commit(&self, rows: &WorkingSet, read_set: &LiveReadSet) -> Result<(), StoreError> {
         let Some(epoch) = &read_set.epoch else { return Ok(()) };
-        let mut writes = Writes { tier: self, now: self.latest_now(), list: Vec::new() };
-        tables::visit_all(rows, &mut writes);
-        Visitor::visit(&mut writes, &rows.idempotency_records);
+        let (now, mut writes) = (self.latest_now(), Vec::new());
+        let mut write = |change: &dyn LiveChange| writes.push(self.write(change, now));
+        rows.visit(&mut |tier, table| {
+            if tier == TableTier::Live && table.is_changed() {
+                table.live_changes(&mut write);
+            }
+        });
+        rows.idempotency_records.live_changes(&mut write);
         let mut attempts = ConfirmAttempts::of(rows, read_set.now);
         if self.has_clock_override() {
             // A test's clock stands still meanwhile.
             attempts.age_max = READ_AGE_MAX;
         }
-        let call = call(self.keys(), epoch, read_set, &writes.list, &attempts);
+        let call = call(self.keys(), epoch, read_set, &writes, &attempts);
         match self.connection().invoke(&call).await? {
             Value::Int(1) => Ok(()),
             Value::Int(0 | -1) => Err(StoreError::Conflict),
             other => Err(unexpected(&other)),
         }
+    }
+
+    fn write(&self, change: &dyn LiveChange, now: Timestamp) -> Write {
+        let mut name = self.keys().prefix.clone();
+        change.write_name(&mut name);
+        let mut value = format!("{:016x}", self.next_version()).into_bytes();
+        let mut kept = ROW_KEPT_MIN;
+        if !change.is_deleted() {
+            change.encode(&mut value);
+            let rest = change.kept_until(now).map(|until| Span::from_millis(until.as_millis() - now.as_millis()));
+            let rest = rest.map_or(PREPARED_TTL, |rest| rest.max(Span::from_millis(0)));
+            kept = Span::from_millis(kept.as_millis() + rest.as_millis());
+        }
+        Write { name, value, kept }
     }
 }
 
@@ -55,29 +73,6 @@ struct Write {
     name: String,
     value: Vec<u8>,
     kept: Span,
-}
-
-struct Writes<'a> {
-    tier: &'a LiveTier,
-    now: Timestamp,
-    list: Vec<Write>,
-}
-
-impl Visitor for Writes<'_> {
-    fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &Table<K, V, S>) {
-        for change in table.changes() {
-            let mut value = format!("{:016x}", self.tier.next_version()).into_bytes();
-            let mut kept = ROW_KEPT_MIN;
-            if let Some(row) = change.row {
-                row.encode(&mut value);
-                let until = row.kept_until(self.now);
-                let rest = until.map(|until| Span::from_millis(until.as_millis() - self.now.as_millis()));
-                let rest = rest.map_or(PREPARED_TTL, |rest| rest.max(Span::from_millis(0)));
-                kept = Span::from_millis(kept.as_millis() + rest.as_millis());
-            }
-            self.list.push(Write { name: V::name(self.tier.keys(), change.key), value, kept });
-        }
-    }
 }
 
 /// Builds the script's call, which groups rows by what to compare and what to write.

@@ -1,18 +1,17 @@
 //! Live tier: versioned rows, read together.
 
-use std::any::Any;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use holdfast_connect::TlsRoots;
 use holdfast_core::audit::Audit;
-use holdfast_core::calendar::RoomId;
-use holdfast_core::idempotency::IdempotencyRecord;
-use holdfast_core::stay::{DAYS_AHEAD_MAX, HOLD_NIGHTS_MAX};
-use holdfast_core::table::{Key, Scan, Table};
-use holdfast_core::ticket::SeatsOf;
-use holdfast_core::time::{Span, date_ordinal};
-use holdfast_core::unit::{Kind, Unit, Units};
+use holdfast_core::idempotency::{IdempotencyRecord, IdempotencyRecordId};
+use holdfast_core::near_term::PartId;
+use holdfast_core::schema::{StoredRow, TableAccess, TableRow as _, TableTier, ValueReader};
+use holdfast_core::table::decode_row;
+use holdfast_core::time::Span;
+use holdfast_core::unit::Units;
 use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::{Clock, StoreError};
 use redis::{Cmd, Pipeline, Value};
@@ -21,8 +20,7 @@ use crate::cache_versions::{self, CacheVersion};
 use crate::connection::Connection;
 use crate::epoch::{Epoch, FoundEpoch, KnownEpoch};
 use crate::keys::Keys;
-use crate::read_set::{LiveReadSet, Lookup};
-use crate::tables::{self, Live, VisitorMut};
+use crate::read_set::{self, LiveReadSet, Lookup};
 
 /// Maximum number of rows per command.
 const ROWS_PER_COMMAND_MAX: usize = 4_096;
@@ -124,67 +122,67 @@ impl LiveTier {
         self.shared.connection.ask(&probe).await.map(|_| ())
     }
 
-    /// Supplies requested live rows and tells the time, in one round trip. Receipts that are not here may be elsewhere, and
-    /// stay requested.
+    /// Fills requested live rows and returns the time, in one round trip. Idempotency records that are not here may be
+    /// elsewhere, and stay requested.
     pub async fn load(&self, rows: &mut WorkingSet, read_set: &mut LiveReadSet) -> Result<Timestamp, StoreError> {
         self.load_with_cache_versions(rows, read_set, &[]).await.map(|(now, _)| now)
     }
 
-    /// Loads like [`load`](Self::load), and returns the cache versions of these rooms as of then or later.
+    /// Loads like [`load`](Self::load), and returns the cache versions of these parts as of then or later.
     pub(crate) async fn load_with_cache_versions(
         &self,
         rows: &mut WorkingSet,
         read_set: &mut LiveReadSet,
-        rooms: &[RoomId],
+        parts: &[PartId],
     ) -> Result<(Timestamp, Vec<CacheVersion>), StoreError> {
         let Shared { keys, .. } = &*self.shared;
-        let scans = rows.held.take_scans_requested();
-        let mut held = rows.held.take_requested();
-        if !scans.is_empty() && self.shared.latest.load(Ordering::Acquire) == 0 {
+        // Which rows of a range may exist depends on the time.
+        if has_range_requests(rows) && self.shared.latest.load(Ordering::Acquire) == 0 {
             self.ask(&[], &[]).await?;
         }
-        held.extend(scans.iter().flat_map(|scan| self.candidate_units(scan)));
-        rows.held.request_elsewhere(sorted_unique(held));
-        let seats_of = rows.ticket.by_seat.take_scans_requested();
-        let mut seats = rows.ticket.by_seat.take_requested();
-        for SeatsOf { event, seat_count } in &seats_of {
-            seats.extend((1..=*seat_count).map(|position| event.seat(position)));
-        }
-        rows.ticket.by_seat.request_elsewhere(sorted_unique(seats));
         let idempotency_records = rows.idempotency_records.take_requested();
-        let mut collector = CollectKeys { keys, names: Vec::new(), tables: Vec::new() };
-        tables::visit_all_mut(rows, &mut collector);
-        let CollectKeys { mut names, tables, .. } = collector;
-        names.extend(idempotency_records.iter().map(|key| keys.idempotency_record(key)));
+        let (mut names, mut counts) = (Vec::new(), VecDeque::new());
+        rows.visit_mut(&mut |tier, table| {
+            if tier == TableTier::Live && table.has_requests() {
+                let known = names.len();
+                table.requested_names(&keys.prefix, self.latest_now(), &mut names);
+                counts.push_back(names.len() - known);
+            }
+        });
+        names.extend(idempotency_records.iter().map(|id| keys.row::<_, IdempotencyRecord>(id)));
         if !names.is_empty() && names.len() + read_set.versions.len() <= ROWS_PER_COMMAND_MAX {
             // Re-reads the earlier rows, so that a decision rests on one snapshot. Rows beyond one command are left to
             // the validation at commit.
             names.extend(read_set.versions.keys().cloned());
         }
-        let answer = self.ask(&names, rooms).await?;
+        let answer = self.ask(&names, parts).await?;
 
         read_set.begin(&answer)?;
         rows.suspended_until = self.suspended_until(&answer.epoch);
         let mut found = names.into_iter().zip(answer.values);
-        let mut filler = FillRows { tables: tables.into_iter(), found: &mut found, read_set, result: Ok(()) };
-        tables::visit_all_mut(rows, &mut filler);
-        filler.result?;
-        for id in idempotency_records {
+        let mut result = Ok(());
+        rows.visit_mut(&mut |tier, table| {
+            if result.is_ok() && tier == TableTier::Live && table.has_requests() {
+                let count = counts.pop_front().expect("tables are visited in the same order");
+                result = fill(table, found.by_ref().take(count), read_set);
+            }
+        });
+        result?;
+        for (id, (name, value)) in idempotency_records.into_iter().zip(found.by_ref()) {
+            let (version, encoded) = read_set::split(&name, value.as_deref())?;
+            let record = match encoded {
+                Some(encoded) => Some(idempotency_record(&id, encoded).ok_or_else(|| read_set::damaged(&name))?),
+                None => None,
+            };
+            read_set.record(name, version)?;
             // An expired record may have a successor in the other store.
-            match read_set.record::<IdempotencyRecord>(found.next())?.filter(|receipt| receipt.expires_at > answer.now)
-            {
-                Some(receipt) => rows.idempotency_records.fill(id, Some(receipt)),
+            match record.filter(|record| record.expires_at > answer.now) {
+                Some(record) => rows.idempotency_records.fill(id, Some(record)),
                 None => rows.idempotency_records.request_elsewhere([id]),
             }
         }
         for (name, value) in found {
             read_set.check_unchanged(&name, value.as_deref())?;
-        }
-        for scan in scans {
-            rows.held.fill_scan(scan);
-        }
-        for scan in seats_of {
-            rows.ticket.by_seat.fill_scan(scan);
         }
         Ok((answer.now, answer.cache_versions))
     }
@@ -202,8 +200,8 @@ impl LiveTier {
         Ok(())
     }
 
-    /// Reads the rows of these names, the time and the epoch; last the cache versions of these rooms.
-    async fn ask(&self, names: &[String], rooms: &[RoomId]) -> Result<ReadResponse, StoreError> {
+    /// Reads the rows of these names, the time and the epoch; last the cache versions of these parts.
+    async fn ask(&self, names: &[String], parts: &[PartId]) -> Result<ReadResponse, StoreError> {
         let Shared { connection, keys, known_epoch, .. } = &*self.shared;
         let mut pipeline = redis::pipe();
         pipeline.cmd("TIME").get(keys.clock()).get(keys.epoch());
@@ -215,8 +213,8 @@ impl LiveTier {
             }
             pipeline.add_command(command);
         }
-        for room in rooms {
-            pipeline.add_command(cache_versions::ask(&keys.room_cache_version(*room)));
+        for part in parts {
+            pipeline.add_command(cache_versions::ask(&keys.cache_version(*part)));
         }
         for _ in 0..READS_MAX {
             let mut answers = connection.ask(&pipeline).await?.into_iter();
@@ -281,24 +279,6 @@ impl LiveTier {
             OnLoss::Quarantine(span) => epoch.lost_at.map(|lost_at| lost_at + span),
         }
     }
-
-    /// Returns all units that may be held. Redis has no list of those that are, only their names.
-    fn candidate_units(&self, scan: &Units) -> Vec<Unit> {
-        let from = scan.first;
-        match from.kind {
-            Kind::Stay => {
-                // The hotel's today is within a day of UTC's, and a hold may outlive its night by one more.
-                let today = self.shared.latest_now().to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
-                let first = today.saturating_sub(jiff::Span::new().days(3));
-                let days = DAYS_AHEAD_MAX + HOLD_NIGHTS_MAX + 6;
-                let dates = first.series(jiff::Span::new().days(1)).take(days as usize);
-                dates.map(|date| Unit { part: date_ordinal(date), ..from }).collect()
-            }
-            Kind::Shop => vec![from],
-            // The caller names existing units.
-            Kind::Room | Kind::Ticket => (from.part..=scan.last_part).map(|part| Unit { part, ..from }).collect(),
-        }
-    }
 }
 
 impl Shared {
@@ -325,46 +305,33 @@ pub(crate) struct ReadResponse {
     cache_versions: Vec<CacheVersion>,
 }
 
-/// Collects the requested keys of each table, and their names in Redis.
-struct CollectKeys<'a> {
-    keys: &'a Keys,
-    names: Vec<String>,
-    /// Keys of each table, in visiting order.
-    tables: Vec<Box<dyn Any + Send>>,
+/// Whether ranges of live rows are requested.
+fn has_range_requests(rows: &WorkingSet) -> bool {
+    let mut has_ranges = false;
+    rows.visit(&mut |tier, table| has_ranges |= tier == TableTier::Live && table.has_range_requests());
+    has_ranges
 }
 
-impl VisitorMut for CollectKeys<'_> {
-    fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &mut Table<K, V, S>) {
-        let requested = table.take_requested();
-        self.names.extend(requested.iter().map(|key| V::name(self.keys, key)));
-        self.tables.push(Box::new(requested));
+/// Fills in the requested rows of a table, in the order of their requests, and records their versions.
+fn fill(
+    table: &mut dyn TableAccess,
+    found: impl Iterator<Item = Lookup>,
+    read_set: &mut LiveReadSet,
+) -> Result<(), StoreError> {
+    for (position, (name, value)) in found.enumerate() {
+        let (version, encoded) = read_set::split(&name, value.as_deref())?;
+        let decode = |encoded| decode_row(table.spec(), encoded).ok_or_else(|| read_set::damaged(&name));
+        let row = encoded.map(decode).transpose()?;
+        table.fill_at(position, row).map_err(|_| read_set::damaged(&name))?;
+        read_set.record(name, version)?;
     }
+    table.finish();
+    Ok(())
 }
 
-/// Fills requested rows with the values of these names.
-struct FillRows<'a, F> {
-    tables: std::vec::IntoIter<Box<dyn Any + Send>>,
-    found: &'a mut F,
-    read_set: &'a mut LiveReadSet,
-    result: Result<(), StoreError>,
-}
-
-impl<F: Iterator<Item = Lookup>> VisitorMut for FillRows<'_, F> {
-    fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &mut Table<K, V, S>) {
-        let requested = self.tables.next().and_then(|keys| keys.downcast::<Vec<K>>().ok());
-        for key in *requested.expect("tables are walked in the same order") {
-            match self.read_set.record(self.found.next()) {
-                Ok(row) => table.fill(key, row),
-                Err(error) => self.result = Err(error),
-            }
-        }
-    }
-}
-
-fn sorted_unique<K: Ord>(mut keys: Vec<K>) -> Vec<K> {
-    keys.sort_unstable();
-    keys.dedup();
-    keys
+fn idempotency_record(id: &IdempotencyRecordId, encoded: &[u8]) -> Option<IdempotencyRecord> {
+    let StoredRow { values, lines } = decode_row(IdempotencyRecord::SPEC, encoded)?;
+    IdempotencyRecord::take(id, &mut ValueReader::new(values), lines)
 }
 
 pub(crate) fn micros_of(time: &Value) -> Result<i64, StoreError> {

@@ -7,9 +7,8 @@ use holdfast_core::Timestamp;
 use holdfast_core::time::Span;
 use holdfast_engine::StoreError;
 
-use crate::codec::Stored;
 use crate::epoch::Epoch;
-use crate::live::{ReadResponse, unexpected};
+use crate::live::ReadResponse;
 
 /// Maximum age of a read at the commit that rests on it.
 pub(crate) const READ_AGE_MAX: Span = Span::from_secs(10);
@@ -46,22 +45,25 @@ impl LiveReadSet {
         if self.versions.get(name) == Some(&version) { Ok(()) } else { Err(StoreError::Conflict) }
     }
 
-    /// Records the version of a row, and decodes it. Decisions rest on the first read, so a row that has changed since
-    /// is a conflict.
-    pub(crate) fn record<V: Stored>(&mut self, found: Option<Lookup>) -> Result<Option<V>, StoreError> {
-        let (name, value) = found.ok_or_else(|| unexpected(&"fewer rows than were asked for"))?;
-        let damaged = |name: &str| StoreError::Damaged(format!("Redis: {name} cannot be read"));
-        let (version, row) = match &value {
-            None => (None, None),
-            Some(value) => {
-                let (version, payload) = value.split_first_chunk().ok_or_else(|| damaged(&name))?;
-                let decode = |payload| V::decode(payload).ok_or_else(|| damaged(&name));
-                (Some(*version), Some(payload).filter(|payload| !payload.is_empty()).map(decode).transpose()?)
-            }
-        };
+    /// Records the version of a row. Decisions rest on the first read, so a row that has changed since is a conflict.
+    pub(crate) fn record(&mut self, name: String, version: Option<Version>) -> Result<(), StoreError> {
         match self.versions.insert(name, version) {
             Some(before) if before != version => Err(StoreError::Conflict),
-            Some(_) | None => Ok(row),
+            Some(_) | None => Ok(()),
         }
     }
+}
+
+/// Splits a value into its version and the encoded row. A deleted row has only a version.
+pub(crate) fn split<'v>(
+    name: &str,
+    value: Option<&'v [u8]>,
+) -> Result<(Option<Version>, Option<&'v [u8]>), StoreError> {
+    let Some(value) = value else { return Ok((None, None)) };
+    let (version, row) = value.split_first_chunk().ok_or_else(|| damaged(name))?;
+    Ok((Some(*version), Some(row).filter(|row| !row.is_empty())))
+}
+
+pub(crate) fn damaged(name: &str) -> StoreError {
+    StoreError::Damaged(format!("Redis: {name} cannot be read"))
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
-use holdfast_core::calendar::RoomId;
 use holdfast_core::hold::AttemptId;
+use holdfast_core::near_term::{self, CachedPart, PartId};
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Timestamp, WorkingSet};
@@ -19,7 +19,7 @@ use holdfast_store_postgres::{Drawn, DurableSession, DurableTier, ReadSet};
 use crate::cache_versions::CacheVersion;
 use crate::fault::{Faults, Point};
 use crate::live::LiveTier;
-use crate::near_term_slots::{self, CachedRoom, NearTermSlots, Validity};
+use crate::near_term_cache::{NearTermCache, Validity};
 use crate::read_set::LiveReadSet;
 
 /// Number of units that the auditor looks up at once. An unbounded range counts as that many.
@@ -32,7 +32,7 @@ pub struct ClusterStore {
     durable: DurableTier,
     /// The last record step conflicted: a confirm attempt may have been aborted.
     recheck: Arc<AtomicBool>,
-    near_term_slots: Arc<NearTermSlots>,
+    near_term_cache: Arc<NearTermCache>,
     faults: Option<Arc<dyn Faults>>,
 }
 
@@ -44,7 +44,7 @@ impl std::fmt::Debug for ClusterStore {
 
 impl ClusterStore {
     pub fn new(live: LiveTier, durable: DurableTier) -> Self {
-        Self { live, durable, recheck: Arc::default(), near_term_slots: Arc::default(), faults: None }
+        Self { live, durable, recheck: Arc::default(), near_term_cache: Arc::default(), faults: None }
     }
 
     /// Injects faults, for tests.
@@ -87,11 +87,11 @@ impl ClusterStore {
         self.reach(Point::DurableRead).await
     }
 
-    /// Fills requested slots of a room from the cache if its version is current; else loads near-term ones into the
+    /// Fills requested rows of a part from the cache if its version is current; else loads near-term ones into the
     /// cache.
     async fn fill_from_cache(
         &self,
-        room: RoomId,
+        part: PartId,
         cache_version: CacheVersion,
         rows: &mut WorkingSet,
         now: Timestamp,
@@ -100,33 +100,33 @@ impl ClusterStore {
         let kept = match cache_version {
             CacheVersion::Changing => return Ok(()),
             CacheVersion::Is(cache_version) => {
-                self.near_term_slots.cached_under(room, &Validity { cache_version, connection })
+                self.near_term_cache.cached_under(part, &Validity { cache_version, connection })
             }
             CacheVersion::Missing => None,
         };
         match kept {
             Some(kept) => kept.answer(rows),
-            None if near_term_slots::is_requested(rows, room, now) => self.read_into_cache(room, rows, now).await?,
+            None if near_term::is_requested(rows, part, now) => self.read_into_cache(part, rows, now).await?,
             None => {}
         }
         Ok(())
     }
 
-    /// Loads a room with all its near-term slots into the cache. If the room is changed meanwhile, its version is gone
-    /// and the entry is invalid; if Redis fails, the room is not cached.
-    async fn read_into_cache(&self, room: RoomId, rows: &mut WorkingSet, now: Timestamp) -> Result<(), StoreError> {
-        let Some(_reading) = self.near_term_slots.begin_reading(room) else { return Ok(()) };
+    /// Loads all near-term rows of a part into the cache. If the part is changed meanwhile, its version is gone
+    /// and the entry is invalid; if Redis fails, the part is not cached.
+    async fn read_into_cache(&self, part: PartId, rows: &mut WorkingSet, now: Timestamp) -> Result<(), StoreError> {
+        let Some(_reading) = self.near_term_cache.begin_reading(part) else { return Ok(()) };
         let connection = self.live.connection().opened();
-        let Ok(Some(cache_version)) = self.live.cache_version(room).await else { return Ok(()) };
-        let (days, mut requests) = CachedRoom::requests(room, now);
+        let Ok(Some(cache_version)) = self.live.cache_version(part).await else { return Ok(()) };
+        let mut requests = CachedPart::requests(part, now);
         self.durable.read(&mut requests).await?;
-        let read = Arc::new(CachedRoom::from_rows(room, days, &requests));
+        let read = Arc::new(CachedPart::from_rows(part, now, &requests));
         read.answer(rows);
-        if read.is_there() {
-            self.near_term_slots.keep(Validity { cache_version, connection }, read);
+        if read.exists() {
+            self.near_term_cache.keep(Validity { cache_version, connection }, read);
         } else {
-            // A request for a missing room leaves no key behind.
-            self.live.delete_cache_version(room).await.ok();
+            // A request for a missing part leaves no key behind.
+            self.live.delete_cache_version(part).await.ok();
         }
         Ok(())
     }
@@ -174,12 +174,12 @@ impl Store for ClusterStore {
     }
 
     async fn read(&self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
-        let rooms = near_term_slots::rooms_asked(rows);
+        let parts = near_term::parts_requested(rows);
         let (now, cache_versions) =
-            self.live.load_with_cache_versions(rows, &mut LiveReadSet::default(), &rooms).await?;
+            self.live.load_with_cache_versions(rows, &mut LiveReadSet::default(), &parts).await?;
         self.reach(Point::LiveLoaded).await?;
-        for (room, cache_version) in rooms.into_iter().zip(cache_versions) {
-            self.fill_from_cache(room, cache_version, rows, now).await?;
+        for (part, cache_version) in parts.into_iter().zip(cache_versions) {
+            self.fill_from_cache(part, cache_version, rows, now).await?;
         }
         self.read_durable(rows, &mut ReadSet::default()).await?;
         Ok(now)
@@ -308,8 +308,8 @@ impl Session for RecordSession {
 
     async fn commit(&mut self, rows: &mut WorkingSet, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let attempts: Vec<AttemptId> = rows.decisions.changes().iter().map(|change| *change.key).collect();
-        let rooms = near_term_slots::rooms_changed(rows, self.store.live.latest_now());
-        let intent = if rooms.is_empty() { None } else { Some(self.store.live.declare_intent(rooms).await?) };
+        let parts = near_term::parts_changed(rows, self.store.live.latest_now());
+        let intent = if parts.is_empty() { None } else { Some(self.store.live.declare_intent(parts).await?) };
         self.store.reach(Point::RecordDecided).await?;
         let committed = self.session.commit(rows, outbox, &attempts).await;
         // While the outcome is unknown, the change may still be committed.

@@ -11,6 +11,8 @@
 //!
 //! No rule of a vertical is here. Secondary indexes are never written to the file; they are rebuilt from live holds at start.
 
+#[cfg(test)]
+mod baseline;
 mod checkpoint;
 mod codec;
 mod log;

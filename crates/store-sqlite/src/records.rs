@@ -1,46 +1,60 @@
-//! Records in `SQLite`: one set of statements per table, derived from its schema.
+//! Tables in `SQLite`: one set of statements per table, derived from its declaration.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::Hold;
-use holdfast_core::schema::table::LINE_NO;
-use holdfast_core::schema::visit::{self, Visitor, VisitorMut};
-use holdfast_core::schema::{ChildRows, Filter, List, Listed, Order, Record, TableSchema, Value, ValueReader, Values};
-use holdfast_core::table::{Scan, Table};
+use holdfast_core::id::HoldId;
+use holdfast_core::schema::spec::LINE_NO;
+use holdfast_core::schema::{
+    ChangeKind, ChildRows, Column, Damaged, Filter, KeySink, List, Listed, Order, Purge, Retention, RowChange, RowSink,
+    StoredRow, TableAccess, TableRow as _, TableSpec, Value, ValueReader, registry,
+};
 use holdfast_core::working_set::Tables;
 use holdfast_engine::Memory;
 use rusqlite::types::FromSqlError;
-use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params_from_iter};
+use rusqlite::{CachedStatement, Connection, Row, params_from_iter};
 
-use crate::codec::{Bound, value_of};
+use crate::codec::{Bound, Moment, value_of};
 
 /// Number of holds that are indexed at a time when a store is opened.
 const REBUILD_SLICE: usize = 10_000;
 
+/// Loads all requested rows.
 pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Result<()> {
-    let mut load = Load { connection, result: Ok(()) };
-    visit::durable_mut(tables, &mut load);
-    visit::live_mut(tables, &mut load);
-    load.result
+    let mut result = Ok(());
+    tables.visit_mut(&mut |_, table| {
+        if result.is_ok() && table.has_requests() && table.spec().is_stored() {
+            result = load_table(connection, table);
+        }
+    });
+    result
 }
 
+/// Writes all changed rows.
 pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
-    let mut write = Write { connection, result: Ok(()) };
-    visit::durable(tables, &mut write);
-    visit::live(tables, &mut write);
-    write.result
+    let mut result = Ok(());
+    tables.visit(&mut |_, table| {
+        if result.is_ok() && table.is_changed() && table.spec().is_stored() {
+            result = write_table(connection, table);
+        }
+    });
+    result
 }
 
 /// Rebuilds in-memory state from the live holds, which an index finds by their end.
 pub(crate) fn index_holds(connection: &Connection, memory: &mut Memory, now: Timestamp) -> rusqlite::Result<()> {
-    let sql = format!("{} WHERE state <> 'CONFIRMED' AND ends_at > ?1", select(Hold::SCHEMA));
+    let sql = format!("{} WHERE state <> 'CONFIRMED' AND ends_at > ?1", select(Hold::SPEC));
     let mut select = connection.prepare(&sql)?;
     let mut slice: Vec<Hold> = Vec::new();
-    for hold in select.query_map([Bound(&Value::Moment(now))], |row| read::<Hold>(connection, row))? {
-        slice.extend(Some(hold?.1).filter(|hold| hold.is_live(now)));
+    let mut rows = select.query([Bound(&Value::Moment(now))])?;
+    while let Some(row) = rows.next()? {
+        let hold = stored_row(connection, Hold::SPEC, row)?.read::<HoldId, Hold>();
+        let (_, hold) = hold.ok_or(Damaged { table: Hold::SPEC.table }).map_err(damaged)?;
+        slice.extend(Some(hold).filter(|hold| hold.is_live(now)));
         if slice.len() == REBUILD_SLICE {
             memory.index(&slice, now);
             slice.clear();
@@ -57,17 +71,43 @@ pub(crate) fn purge_holds(connection: &Connection, ended_before: Timestamp, limi
     connection.prepare_cached(sql)?.execute((Bound(&Value::Moment(ended_before)), limit))
 }
 
+/// Deletes at most `limit` rows of each table whose rows are purged by age. `kept` returns the time before which rows of a
+/// retention are purged. Returns their number.
+pub(crate) fn purge(
+    connection: &Connection,
+    kept: impl Fn(Retention) -> Timestamp,
+    limit: usize,
+) -> rusqlite::Result<usize> {
+    let mut deleted = 0;
+    for spec in registry::stored() {
+        if let Some(Purge { column, after }) = spec.purge {
+            let (table, key) = (spec.table, names(spec.key));
+            let sql = format!(
+                "DELETE FROM {table} WHERE ({key}) IN
+                   (SELECT {key} FROM {table} WHERE {column} < ?1 ORDER BY {column} LIMIT ?2)"
+            );
+            deleted += connection.prepare_cached(&sql)?.execute((Moment(kept(after)), limit))?;
+        }
+    }
+    Ok(deleted)
+}
+
 /// Passes every record to the auditor.
 pub(crate) fn audit(connection: &Connection, audit: &mut Audit) -> rusqlite::Result<()> {
-    let tables = Tables::default();
-    let mut show = Show { connection, audit, result: Ok(()) };
-    visit::durable(&tables, &mut show);
-    show.result
+    for table in registry::durable() {
+        let spec = table.spec();
+        let mut all = connection.prepare(&select(spec))?;
+        let mut rows = all.query([])?;
+        while let Some(row) = rows.next()? {
+            table.show(stored_row(connection, spec, row)?, audit).map_err(damaged)?;
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec<Listed>> {
-    let List { schema, by, filters, order, after, until, limit } = list;
-    let (key, marks) = (names(schema.key), vec!["?"; schema.key.len()].join(", "));
+    let List { spec, by, filters, order, after, until, limit } = list;
+    let (key, marks) = (names(spec.key), vec!["?"; spec.key.len()].join(", "));
     let (mut conditions, mut values) = (Vec::new(), Vec::new());
     if let Some((column, value)) = by {
         conditions.push(format!("{column} = ?"));
@@ -103,7 +143,7 @@ pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec
             Filter::IsNotNull(column) => conditions.push(format!("{column} IS NOT NULL")),
             Filter::HasChildRow(column, value) => {
                 let ChildRows { table, owner, .. } =
-                    schema.child_rows.as_ref().expect("only what has lines is listed by them");
+                    spec.child_rows.as_ref().expect("a child-row filter needs a table with child rows");
                 conditions.push(format!("{key} IN (SELECT {owner} FROM {table} WHERE {column} = ?)"));
                 values.push(value);
             }
@@ -112,15 +152,15 @@ pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec
     if conditions.is_empty() {
         conditions.push("true".into());
     }
-    let ordered: Vec<_> = schema.key.iter().map(|column| format!("{}{direction}", column.name)).collect();
+    let ordered: Vec<_> = spec.key.iter().map(|column| format!("{}{direction}", column.name)).collect();
     let (conditions, ordered) = (conditions.join(" AND "), ordered.join(", "));
-    let sql = format!("{} WHERE {conditions} ORDER BY {ordered} LIMIT {limit}", select(schema));
+    let sql = format!("{} WHERE {conditions} ORDER BY {ordered} LIMIT {limit}", select(spec));
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values.into_iter().map(Bound)))?;
     let mut listed = Vec::new();
     while let Some(row) = rows.next()? {
-        let values: Vec<Value<'static>> = row_values(schema, row)?.into_iter().map(Value::into_owned).collect();
-        let lines = lines(connection, schema, &values[0])?;
+        let values: Vec<Value<'static>> = row_values(spec, row)?.into_iter().map(Value::into_owned).collect();
+        let lines = lines(connection, spec, &values[0])?;
         listed.push(Listed { values, lines });
     }
     Ok(listed)
@@ -137,41 +177,39 @@ struct Sql {
     insert_child_row: String,
 }
 
-static SQL: LazyLock<HashMap<&'static str, Sql>> = LazyLock::new(|| {
-    let schemas = visit::durable_schemas().into_iter().chain(visit::live_schemas());
-    schemas.map(|schema| (schema.table, Sql::of(schema))).collect()
-});
+static SQL: LazyLock<HashMap<&'static str, Sql>> =
+    LazyLock::new(|| registry::stored().map(|spec| (spec.table, Sql::of(spec))).collect());
 
 impl Sql {
-    fn of(schema: &TableSchema) -> Self {
-        let table = schema.table;
+    fn of(spec: &TableSpec) -> Self {
+        let table = spec.table;
         let marks = |from: usize, count: usize| {
             (from..from + count).map(|number| format!("?{number}")).collect::<Vec<_>>().join(", ")
         };
-        let numbered = |columns: &[holdfast_core::schema::Column], from: usize, glue: &str| {
+        let numbered = |columns: &[Column], from: usize, glue: &str| {
             let each = columns.iter().zip(from..).map(|(column, number)| format!("{} = ?{number}", column.name));
             each.collect::<Vec<_>>().join(glue)
         };
-        let (keys, columns) = (schema.key.len(), schema.columns().count());
-        let by_key = numbered(schema.key, 1, " AND ");
-        let all: Vec<_> = schema.columns().collect();
+        let (keys, columns) = (spec.key.len(), spec.columns().count());
+        let by_key = numbered(spec.key, 1, " AND ");
+        let all: Vec<_> = spec.columns().collect();
         let (mut select_child_rows, mut insert_child_row) = (String::new(), String::new());
-        if let Some(ChildRows { table, owner, columns }) = &schema.child_rows {
+        if let Some(ChildRows { table, owner, columns }) = &spec.child_rows {
             let (marks, columns) = (marks(1, columns.len() + 2), names(columns));
             select_child_rows = format!("SELECT {columns} FROM {table} WHERE {owner} = ?1 ORDER BY {LINE_NO}");
             insert_child_row = format!("INSERT INTO {table} ({owner}, {LINE_NO}, {columns}) VALUES ({marks})");
         }
         Self {
-            select: format!("{} WHERE {by_key}", select(schema)),
+            select: format!("{} WHERE {by_key}", select(spec)),
             select_range: format!(
                 "{} WHERE ({key}) >= ({}) AND ({key}) <= ({}) ORDER BY {key}",
-                select(schema),
+                select(spec),
                 marks(1, keys),
                 marks(keys + 1, keys),
-                key = names(schema.key),
+                key = names(spec.key),
             ),
             insert: format!("INSERT INTO {table} ({}) VALUES ({})", names(&all), marks(1, columns)),
-            update: format!("UPDATE {table} SET {} WHERE {by_key}", numbered(schema.changing, keys + 1, ", ")),
+            update: format!("UPDATE {table} SET {} WHERE {by_key}", numbered(spec.changing, keys + 1, ", ")),
             delete: format!("DELETE FROM {table} WHERE {by_key}"),
             select_child_rows,
             insert_child_row,
@@ -179,147 +217,137 @@ impl Sql {
     }
 }
 
-fn sql<R: Record>() -> &'static Sql {
-    &SQL[R::SCHEMA.table]
-}
-
-fn names(columns: &[holdfast_core::schema::Column]) -> String {
+fn names(columns: &[Column]) -> String {
     columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
 }
 
-fn select(schema: &TableSchema) -> String {
-    let columns: Vec<_> = schema.columns().collect();
-    format!("SELECT {} FROM {}", names(&columns), schema.table)
+fn select(spec: &TableSpec) -> String {
+    let columns: Vec<_> = spec.columns().collect();
+    format!("SELECT {} FROM {}", names(&columns), spec.table)
 }
 
-fn row_values<'r>(schema: &TableSchema, row: &'r Row<'_>) -> rusqlite::Result<Vec<Value<'r>>> {
-    schema.columns().enumerate().map(|(index, column)| Ok(value_of(column.kind, row.get_ref(index)?)?)).collect()
+fn row_values<'r>(spec: &TableSpec, row: &'r Row<'_>) -> rusqlite::Result<Vec<Value<'r>>> {
+    let mut values = Vec::with_capacity(spec.key.len() + spec.fixed.len() + spec.changing.len());
+    for (index, column) in spec.columns().enumerate() {
+        values.push(value_of(column.kind, row.get_ref(index)?)?);
+    }
+    Ok(values)
 }
 
 /// Child rows of a row.
-fn lines(connection: &Connection, schema: &TableSchema, key: &Value<'_>) -> rusqlite::Result<Vec<Vec<Value<'static>>>> {
-    let Some(ChildRows { columns, .. }) = &schema.child_rows else { return Ok(Vec::new()) };
-    let mut select = connection.prepare_cached(&SQL[schema.table].select_child_rows)?;
+fn lines(connection: &Connection, spec: &TableSpec, key: &Value<'_>) -> rusqlite::Result<Vec<Vec<Value<'static>>>> {
+    let Some(ChildRows { columns, .. }) = &spec.child_rows else { return Ok(Vec::new()) };
+    let mut select = connection.prepare_cached(&SQL[spec.table].select_child_rows)?;
     let read = |row: &Row<'_>| {
-        let value = |(index, column): (usize, &holdfast_core::schema::Column)| {
-            Ok(value_of(column.kind, row.get_ref(index)?)?.into_owned())
-        };
+        let value = |(index, column): (usize, &Column)| Ok(value_of(column.kind, row.get_ref(index)?)?.into_owned());
         columns.iter().enumerate().map(value).collect()
     };
     select.query_map([Bound(key)], read)?.collect()
 }
 
-fn read<R: Record>(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<(R::Key, R)> {
-    let values = row_values(R::SCHEMA, row)?;
-    let lines = lines(connection, R::SCHEMA, &values[0])?;
-    let damaged = || FromSqlError::Other(format!("{}: a row that cannot be read", R::SCHEMA.table).into());
-    let lines = lines.into_iter().map(ValueReader::new).collect();
-    Ok(R::take(&mut ValueReader::new(values), lines).ok_or_else(damaged)?)
+fn stored_row<'r>(connection: &Connection, spec: &TableSpec, row: &'r Row<'_>) -> rusqlite::Result<StoredRow<'r>> {
+    let values = row_values(spec, row)?;
+    let lines = lines(connection, spec, &values[0])?.into_iter().map(ValueReader::new).collect();
+    Ok(StoredRow { values, lines })
 }
 
-fn key_of<R: Record>(key: &R::Key) -> Values<'_> {
-    let mut values = Values::default();
-    R::put_key(key, &mut values);
-    values
+fn damaged(error: Damaged) -> rusqlite::Error {
+    FromSqlError::Other(Box::new(error)).into()
 }
 
-struct Load<'a> {
-    connection: &'a Connection,
-    result: rusqlite::Result<()>,
+/// Requested keys and ranges, one after another.
+#[derive(Default)]
+struct Requests {
+    keys: Vec<Value<'static>>,
+    ranges: Vec<Value<'static>>,
 }
 
-impl VisitorMut for Load<'_> {
-    fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &mut Table<R::Key, R, S>) {
-        if self.result.is_ok() {
-            self.result = load_table(self.connection, table);
-        }
+impl KeySink for Requests {
+    fn key(&mut self, key: &[Value<'_>]) {
+        self.keys.extend(key.iter().cloned().map(Value::into_owned));
+    }
+
+    fn range(&mut self, first: &[Value<'_>], last: &[Value<'_>]) {
+        self.ranges.extend(first.iter().chain(last).cloned().map(Value::into_owned));
     }
 }
 
-fn load_table<R: Record, S: Scan<R::Key>>(
-    connection: &Connection,
-    table: &mut Table<R::Key, R, S>,
-) -> rusqlite::Result<()> {
-    let requested = table.take_requested();
-    if !requested.is_empty() {
-        let mut select = connection.prepare_cached(&sql::<R>().select)?;
-        for key in requested {
-            let values = key_of::<R>(&key);
-            let found =
-                select.query_row(params_from_iter(values.0.iter().map(Bound)), |row| read::<R>(connection, row));
-            let row = found.optional()?.map(|(_, row)| row);
-            drop(values);
-            table.fill(key, row);
+fn load_table(connection: &Connection, table: &mut dyn TableAccess) -> rusqlite::Result<()> {
+    let (spec, mut requests) = (table.spec(), Requests::default());
+    let (sql, width) = (&SQL[spec.table], spec.key.len());
+    table.requests(&mut requests);
+    if !requests.keys.is_empty() {
+        let mut select = connection.prepare_cached(&sql.select)?;
+        for key in requests.keys.chunks(width) {
+            let mut rows = select.query(params_from_iter(key.iter().map(Bound)))?;
+            if let Some(row) = rows.next()? {
+                table.fill(stored_row(connection, spec, row)?).map_err(damaged)?;
+            }
         }
     }
-    for scan in table.take_scans_requested() {
-        let mut select = connection.prepare_cached(&sql::<R>().select_range)?;
-        let range = scan.range();
-        let (first, last) = (key_of::<R>(range.start()), key_of::<R>(range.end()));
-        let ends = first.0.iter().chain(&last.0).map(Bound);
-        for found in select.query_map(params_from_iter(ends), |row| read::<R>(connection, row))? {
-            let (key, row) = found?;
-            table.fill(key, Some(row));
+    if !requests.ranges.is_empty() {
+        let mut select = connection.prepare_cached(&sql.select_range)?;
+        for ends in requests.ranges.chunks(2 * width) {
+            let mut rows = select.query(params_from_iter(ends.iter().map(Bound)))?;
+            while let Some(row) = rows.next()? {
+                table.fill(stored_row(connection, spec, row)?).map_err(damaged)?;
+            }
         }
-        table.fill_scan(scan);
     }
+    table.finish();
     Ok(())
 }
 
-struct Write<'a> {
-    connection: &'a Connection,
+fn write_table(connection: &Connection, table: &dyn TableAccess) -> rusqlite::Result<()> {
+    let spec = table.spec();
+    let statements = Statements { connection, sql: &SQL[spec.table], prepared: [None, None, None] };
+    let mut write = Write { spec, statements, result: Ok(()) };
+    table.changes(&mut write);
+    write.result
+}
+
+struct Write<'c> {
+    spec: &'static TableSpec,
+    statements: Statements<'c>,
     result: rusqlite::Result<()>,
 }
 
-impl<'a> Visitor<'a> for Write<'_> {
-    fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &'a Table<R::Key, R, S>) {
-        if self.result.is_ok() {
-            self.result = write_table(self.connection, table);
-        }
+impl<'a> RowSink<'a> for Write<'_> {
+    fn change(&mut self, change: RowChange<'_, 'a>) -> ControlFlow<()> {
+        self.result = self.write(change);
+        if self.result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 }
 
-fn write_table<R: Record, S: Scan<R::Key>>(
-    connection: &Connection,
-    table: &Table<R::Key, R, S>,
-) -> rusqlite::Result<()> {
-    let changes = table.changes();
-    if changes.is_empty() {
-        return Ok(());
-    }
-    let (sql, schema) = (sql::<R>(), R::SCHEMA);
-    let (keys, fixed) = (schema.key.len(), schema.fixed.len());
-    let mut statements = Statements::new(connection);
-    let mut values = Values::default();
-    for change in changes {
-        values.0.clear();
-        R::put_key(change.key, &mut values);
-        if change.is_remade {
-            let delete = statements.get(Change::Delete, &sql.delete)?;
-            delete.execute(params_from_iter(values.0.iter().map(Bound)))?;
+impl Write<'_> {
+    fn write(&mut self, RowChange { kind, values, lines }: RowChange<'_, '_>) -> rusqlite::Result<()> {
+        let (keys, fixed) = (self.spec.key.len(), self.spec.fixed.len());
+        match kind {
+            ChangeKind::Insert => {}
+            ChangeKind::Replace => {
+                self.statements.get(Change::Delete)?.execute(params_from_iter(values[..keys].iter().map(Bound)))?;
+            }
+            ChangeKind::Update => drop(values.drain(keys..keys + fixed)),
+            ChangeKind::Delete => values.truncate(keys),
         }
-        let is_new = change.is_new || change.is_remade;
-        let statement = match (is_new, change.row) {
-            (true, Some(row)) => {
-                row.put(change.key, &mut values);
-                statements.get(Change::Insert, &sql.insert)?
-            }
-            (false, Some(row)) => {
-                row.put(change.key, &mut values);
-                values.0.drain(keys..keys + fixed);
-                statements.get(Change::Update, &sql.update)?
-            }
-            (false, None) => statements.get(Change::Delete, &sql.delete)?,
-            // Created and deleted in the same batch.
-            (true, None) => continue,
+        let change = match kind {
+            ChangeKind::Insert | ChangeKind::Replace => Change::Insert,
+            ChangeKind::Update => Change::Update,
+            ChangeKind::Delete => Change::Delete,
         };
-        let written = statement.execute(params_from_iter(values.0.iter().map(Bound)))?;
-        assert_eq!(written, 1, "a row of {} that was loaded is there to be changed", schema.table);
-        if let (true, Some(row)) = (is_new, change.row) {
-            write_lines(connection, row, &values.0[0])?;
+        let written = self.statements.get(change)?.execute(params_from_iter(values.iter().map(Bound)))?;
+        assert_eq!(written, 1, "a row of {} that was loaded is there to be changed", self.spec.table);
+        if !lines.is_empty() {
+            let Statements { connection, sql, .. } = self.statements;
+            let mut insert = connection.prepare_cached(&sql.insert_child_row)?;
+            for (number, line) in lines.iter().enumerate() {
+                let number = Value::Int(number as i64);
+                let head = [Bound(&values[0]), Bound(&number)].into_iter();
+                insert.execute(params_from_iter(head.chain(line.0.iter().map(Bound))))?;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Change of a row.
@@ -333,59 +361,21 @@ enum Change {
 /// Statements prepared once for all rows of a table.
 struct Statements<'c> {
     connection: &'c Connection,
+    sql: &'static Sql,
     prepared: [Option<CachedStatement<'c>>; 3],
 }
 
 impl<'c> Statements<'c> {
-    fn new(connection: &'c Connection) -> Self {
-        Self { connection, prepared: [None, None, None] }
-    }
-
-    fn get(&mut self, change: Change, sql: &str) -> rusqlite::Result<&mut CachedStatement<'c>> {
+    fn get(&mut self, change: Change) -> rusqlite::Result<&mut CachedStatement<'c>> {
         let slot = &mut self.prepared[change as usize];
         if slot.is_none() {
+            let sql = match change {
+                Change::Insert => &self.sql.insert,
+                Change::Update => &self.sql.update,
+                Change::Delete => &self.sql.delete,
+            };
             *slot = Some(self.connection.prepare_cached(sql)?);
         }
         Ok(slot.as_mut().expect("the statement was just prepared"))
-    }
-}
-
-fn write_lines<R: Record>(connection: &Connection, row: &R, key: &Value<'_>) -> rusqlite::Result<()> {
-    if R::SCHEMA.child_rows.is_none() {
-        return Ok(());
-    }
-    let mut lines = Vec::new();
-    row.put_child_rows(&mut lines);
-    let mut insert = connection.prepare_cached(&sql::<R>().insert_child_row)?;
-    for (number, line) in lines.iter().enumerate() {
-        let number = Value::Int(number as i64);
-        let head = [Bound(key), Bound(&number)].into_iter();
-        insert.execute(params_from_iter(head.chain(line.0.iter().map(Bound))))?;
-    }
-    Ok(())
-}
-
-struct Show<'a> {
-    connection: &'a Connection,
-    audit: &'a mut Audit,
-    result: rusqlite::Result<()>,
-}
-
-impl<'a> Visitor<'a> for Show<'_> {
-    fn visit<R: Record, S: Scan<R::Key>>(&mut self, _table: &'a Table<R::Key, R, S>) {
-        if self.result.is_ok() {
-            self.result = self.show::<R>();
-        }
-    }
-}
-
-impl Show<'_> {
-    fn show<R: Record>(&mut self) -> rusqlite::Result<()> {
-        let mut all = self.connection.prepare(&select(R::SCHEMA))?;
-        for record in all.query_map([], |row| read::<R>(self.connection, row))? {
-            let (key, row) = record?;
-            R::show(&key, &row, self.audit);
-        }
-        Ok(())
     }
 }

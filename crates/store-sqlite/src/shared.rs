@@ -135,19 +135,7 @@ pub(crate) fn purge(connection: &Connection, now: Timestamp, keep: Keep, limit: 
              AND created_at < ?1 AND id <= COALESCE((SELECT min(sent_up_to) FROM outbox_relay), id)",
         )?
         .execute(params![Moment(now - keep.outbox), limit])?;
-    let inbox = connection
-        .prepare_cached(
-            "DELETE FROM message_inbox WHERE (service, message_id) IN
-               (SELECT service, message_id FROM message_inbox WHERE received_at < ?1 ORDER BY received_at LIMIT ?2)",
-        )?
-        .execute(params![Moment(now - keep.inbox), limit])?;
-    let imported = connection
-        .prepare_cached(
-            "DELETE FROM imported_event WHERE message_id IN
-               (SELECT message_id FROM imported_event WHERE imported_at < ?1 ORDER BY imported_at LIMIT ?2)",
-        )?
-        .execute(params![Moment(now - keep.outbox), limit])?;
-    Ok(idempotency_records + outbox + inbox + imported)
+    Ok(idempotency_records + outbox)
 }
 
 fn write_sequence(connection: &Connection, name: &str, next: u64) -> rusqlite::Result<()> {

@@ -330,6 +330,7 @@ impl Store for SqliteStore {
         let deleted = tokio::task::spawn_blocking(move || {
             let transaction = writer.transaction()?;
             let deleted = records::purge_holds(&transaction, ended_before, PURGE_ROWS_MAX)?
+                + records::purge(&transaction, |retention| now - keep.span(retention), PURGE_ROWS_MAX)?
                 + shared::purge(&transaction, now, keep, PURGE_ROWS_MAX)?;
             transaction.commit()?;
             Ok(deleted)

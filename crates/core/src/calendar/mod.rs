@@ -13,6 +13,7 @@
 //! | [`mod@line`] | the line of a lock, and what confirming it records |
 //! | [`lock`] | placing and replacing locks |
 //! | [`block`], [`reprice`] | blocking slots for sale, and repricing them |
+//! | [`near_term`] | near-term slots, which a store may cache |
 //! | [`reservation`] | reservations, and their cancellation |
 //! | [`availability`], [`stats`] | availability of slots, and statistics of sales |
 //! | [`audit`] | consistency rules of a whole store |
@@ -27,6 +28,7 @@ pub mod hours;
 pub mod line;
 pub mod local_time;
 pub mod lock;
+pub mod near_term;
 pub mod pricing;
 pub mod rebuild;
 pub mod reprice;
@@ -37,7 +39,6 @@ pub mod stats;
 #[cfg(test)]
 mod tests;
 
-use crate::table::Table;
 use crate::time::Span;
 
 pub use block::BlockStatus;
@@ -77,19 +78,4 @@ pub struct Limits {
     pub days_ahead: u32,
     /// Number of days after which past slots are purged.
     pub keep_days: u32,
-}
-
-crate::tables! {
-    /// Tables of rooms by the hour.
-    {
-        rooms: Table<RoomId, Room> => durable cached,
-        hours: Table<RoomId, OperatingHours> => durable cached,
-        holidays: Table<HolidayId, Holiday, HolidaysOf> => durable cached,
-        slots: Table<SlotId, Slot, SlotsOf> => durable cached,
-        /// Append-only log.
-        generations: Table<GenerationId, Generation> => durable cached,
-        /// Secondary index: the live lock of a slot.
-        by_slot: Table<SlotId, LiveLock> => live complete,
-        reservations: Table<RoomReservationId, RoomReservation> => durable cached,
-    }
 }

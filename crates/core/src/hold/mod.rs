@@ -257,7 +257,15 @@ impl Hold {
     }
 }
 
-impl Row for Hold {}
+impl Row for Hold {
+    fn kept_until(&self, now: Timestamp) -> Option<Timestamp> {
+        match self.state {
+            HoldState::Prepared => None,
+            HoldState::Held => Some(self.ends_at() + ENDED_HOLD_KEPT),
+            HoldState::Confirmed | HoldState::Cancelled | HoldState::Replaced { .. } => Some(now + ENDED_HOLD_KEPT),
+        }
+    }
+}
 
 impl LineState {
     pub fn record(self) -> Option<u64> {

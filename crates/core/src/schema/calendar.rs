@@ -1,111 +1,149 @@
-//! Schema of rooms by the hour.
+//! Tables of rooms by the hour.
 
 use std::sync::Arc;
 
-use crate::audit::Audit;
 use crate::calendar::hours::Rebuild;
 use crate::calendar::{
-    Country, Exception, Generation, GenerationId, Holiday, HolidayId, LocalTime, OpenInterval, OperatingHours, Peak,
-    ReservedSlot, Room, RoomId, RoomReservation, RoomReservationId, RoomReservationState, Slot, SlotId, SlotStart,
-    SlotState, Weekdays,
+    Country, Exception, Generation, GenerationId, Holiday, HolidayId, HolidaysOf, LiveLock, LocalTime, OpenInterval,
+    OperatingHours, Peak, ReservedSlot, Room, RoomId, RoomReservation, RoomReservationId, RoomReservationState, Slot,
+    SlotId, SlotStart, SlotState, SlotsOf, Weekdays,
 };
 use crate::id::{ID_MAX, UserId};
+use crate::unit::Kind;
 use jiff::civil::Date;
 
+use crate::schema::column::{ColumnType, Columns, nullable, type_of};
+use crate::schema::declare::child_row;
 use crate::schema::list::{Filter, List, Order};
-use crate::schema::record::Record;
-use crate::schema::table::{ChildRows, Column, TableSchema, big, boolean, date, int, moment, text, uuid};
-use crate::schema::value::{Value, ValueReader, Values, number_id, text as text_cell};
-use crate::unit::Kind;
+use crate::schema::unit::SlotName;
+use crate::schema::value::{Value, ValueReader, Values, cancelled_at, number_id, text};
 
-number_id!(RoomId, RoomReservationId);
-text_cell!(Country, |country| country.as_str().into(), Country::parse);
-
-impl Record for Room {
-    type Key = RoomId;
-
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "room",
-        key: &[big("id")],
-        fixed: &[],
-        changing: &[
-            text("name"),
-            text("time_zone"),
-            text("country"),
-            text("currency"),
-            int("slot_minutes"),
-            big("base_price"),
-            text("peak"),
-            int("holiday_percent"),
-            boolean("is_active"),
-            date("generated_until"),
-            date("kept_from"),
-        ],
-        child_rows: None,
-    };
-
-    fn put_key<'a>(key: &'a RoomId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a RoomId, values: &mut Values<'a>) {
-        values.add(&self.name).add(&self.zone).add(&self.country).add(&self.currency);
-        values.add(&self.slot_minutes).add(&self.base_price).add_value(write_peaks(&self.peak));
-        values.add(&self.holiday_percent).add(&self.active).add(&self.generated_until).add(&self.kept_from);
-    }
-
-    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(RoomId, Self)> {
-        let id = values.take()?;
-        let room = Self {
-            id,
-            name: values.take()?,
-            zone: values.take()?,
-            country: values.take()?,
-            currency: values.take()?,
-            slot_minutes: values.take()?,
-            base_price: values.take()?,
-            peak: read_peaks(&values.take::<String>()?)?,
-            holiday_percent: values.take()?,
-            active: values.take()?,
-            generated_until: values.take()?,
-            kept_from: values.take()?,
-        };
-        Some((id, room))
-    }
-
-    fn show(_key: &RoomId, row: &Self, audit: &mut Audit) {
-        audit.calendar.room(row);
+crate::tables! {
+    /// Tables of rooms by the hour.
+    {
+        rooms: Table<RoomId, Room> => durable cached {
+            table "room";
+            key id => id;
+            changing {
+                name, zone as time_zone, country, currency, slot_minutes, base_price, peak, holiday_percent,
+                active as is_active, generated_until, kept_from,
+            };
+            audit |_, row, audit| audit.calendar.room(row);
+        },
+        hours: Table<RoomId, OperatingHours> => durable cached {
+            table "operating_hours";
+            key room_id;
+            changing {
+                weekly, exceptions,
+                rebuild as (rebuild_next, rebuild_until, rebuild_again_from, rebuild_is_again),
+            };
+        },
+        holidays: Table<HolidayId, Holiday, HolidaysOf> => durable cached {
+            table "holiday";
+            key { country, date as holiday_date };
+        },
+        // Rooms and reservations come before slots: a trigger reads them to check changes of reserved slots.
+        reservations: Table<RoomReservationId, RoomReservation> => durable cached {
+            table "room_reservation";
+            key id => id;
+            fixed {
+                lock as hold_id, room as room_id, user as user_id, total as total_price, currency, confirmed_at,
+            };
+            changing { state as cancelled_at };
+            // Range of its slots' dates, for the search of sold slots.
+            computed {
+                first_date = |row| date_of(row.slots.first()),
+                last_date = |row| date_of(row.slots.last()),
+            };
+            lines slots in "room_reservation_slot" by "reservation_id";
+            audit |_, row, audit| {
+                audit.calendar.reservation(row);
+                audit.holds.record(Kind::Room, row.id.get(), row.lock);
+            };
+        },
+        slots: Table<SlotId, Slot, SlotsOf> => durable cached {
+            table "time_slots";
+            key { room as room_id, start as (slot_date, slot_time) };
+            fixed { minutes };
+            changing {
+                state as (status, reservation_id), base_price, final_price, is_peak as is_peak_time, is_holiday,
+                outside_hours,
+            };
+            month "slot_date";
+            audit |key, row, audit| audit.calendar.slot(*key, *row);
+        },
+        /// Append-only log.
+        generations: Table<GenerationId, Generation> => durable cached {
+            table "slot_generation_log";
+            key { room as room_id, number as id };
+            fixed { generation_date, slots_created, generated_until, created_at };
+        },
+        /// Secondary index: the live lock of a slot.
+        by_slot: Table<SlotId, LiveLock> => live complete {
+            table "room_lock_by_slot";
+            key { room as room_id, start as (slot_date, slot_time) };
+            changing { hold as lock_id, expires_at };
+            name |slot| format_args!("locks:{}", SlotName(*slot));
+        },
     }
 }
 
-impl Record for OperatingHours {
-    type Key = RoomId;
+number_id!(RoomId, RoomReservationId);
+text!(Country, |country| country.as_str().into(), Country::parse);
+text!(Arc<[Peak]>, |peaks| write_peaks(peaks).into(), read_peaks);
+text!(Arc<[Exception]>, |exceptions| write_exceptions(exceptions).into(), read_exceptions);
+text!([Arc<[OpenInterval]>; 7], |weekly| write_week(weekly).into(), read_week);
+cancelled_at!(RoomReservationState, Confirmed);
 
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "operating_hours",
-        key: &[big("room_id")],
-        fixed: &[],
-        changing: &[
-            text("weekly"),
-            text("exceptions"),
-            date("rebuild_next"),
-            date("rebuild_until"),
-            date("rebuild_again_from"),
-            boolean("rebuild_is_again"),
-        ],
-        child_rows: None,
-    };
+child_row!(ReservedSlot { start as (slot_date, slot_time), minutes, price });
 
-    fn put_key<'a>(key: &'a RoomId, values: &mut Values<'a>) {
-        values.add(key);
+/// Date and time are two columns, because the table of slots is partitioned by date.
+impl Columns for SlotStart {
+    const TYPES: &'static [ColumnType] = &[type_of::<Date>(), type_of::<u16>()];
+
+    fn put<'a>(&'a self, values: &mut Values<'a>) {
+        values.add_value(self.date()).add_value(self.time().minutes());
     }
 
-    fn put<'a>(&'a self, _key: &'a RoomId, values: &mut Values<'a>) {
-        let weekly: Vec<String> = self.weekly.iter().map(|hours| write_hours(hours)).collect();
-        let exception = |exception: &Exception| format!("{} {}", exception.date, write_hours(&exception.hours));
-        let exceptions: Vec<String> = self.exceptions.iter().map(exception).collect();
-        values.add_value(weekly.join(";")).add_value(exceptions.join(";"));
-        match &self.rebuild {
+    fn take(values: &mut ValueReader<'_>) -> Option<Self> {
+        let (date, minutes) = (values.take()?, values.take()?);
+        Self::new(date, LocalTime::from_minutes(minutes)?)
+    }
+}
+
+impl Columns for SlotState {
+    const TYPES: &'static [ColumnType] = &[type_of::<String>(), nullable::<RoomReservationId>()];
+
+    fn put<'a>(&'a self, values: &mut Values<'a>) {
+        let (status, reservation) = match self {
+            Self::Free => ("AVAILABLE", Value::Null),
+            Self::Reserved { reservation } => ("RESERVED", reservation.get().into()),
+            Self::Blocked => ("BLOCKED", Value::Null),
+            Self::Maintenance => ("MAINTENANCE", Value::Null),
+        };
+        values.add_value(status).add_value(reservation);
+    }
+
+    fn take(values: &mut ValueReader<'_>) -> Option<Self> {
+        let (Value::Text(status), reservation) = (values.next_value()?, values.take::<Option<_>>()?) else {
+            return None;
+        };
+        match &*status {
+            "AVAILABLE" => Some(Self::Free),
+            "RESERVED" => Some(Self::Reserved { reservation: reservation? }),
+            "BLOCKED" => Some(Self::Blocked),
+            "MAINTENANCE" => Some(Self::Maintenance),
+            _ => None,
+        }
+    }
+}
+
+impl Columns for Option<Rebuild> {
+    const TYPES: &'static [ColumnType] =
+        &[nullable::<Date>(), nullable::<Date>(), nullable::<Date>(), type_of::<bool>()];
+
+    fn put<'a>(&'a self, values: &mut Values<'a>) {
+        match self {
             Some(rebuild) => {
                 values.add(&rebuild.next).add(&rebuild.until).add(&rebuild.again_from).add(&rebuild.is_again)
             }
@@ -113,227 +151,38 @@ impl Record for OperatingHours {
         };
     }
 
-    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(RoomId, Self)> {
-        let (room, weekly, exceptions): (_, String, String) = (values.take()?, values.take()?, values.take()?);
-        let weekly: Vec<_> = weekly.split(';').map(read_hours).collect::<Option<_>>()?;
-        let exception = |text: &str| {
-            let (date, hours) = text.split_once(' ')?;
-            Some(Exception { date: date.parse().ok()?, hours: read_hours(hours)? })
-        };
+    fn take(values: &mut ValueReader<'_>) -> Option<Self> {
         let (next, until): (Option<Date>, Option<Date>) = (values.take()?, values.take()?);
         let (again_from, is_again) = (values.take()?, values.take()?);
-        let hours = Self {
-            weekly: weekly.try_into().ok()?,
-            exceptions: entries(&exceptions, ';').map(exception).collect::<Option<_>>()?,
-            rebuild: next.zip(until).map(|(next, until)| Rebuild { next, until, again_from, is_again }),
-        };
-        Some((room, hours))
+        Some(next.zip(until).map(|(next, until)| Rebuild { next, until, again_from, is_again }))
     }
-
-    fn show(_key: &RoomId, _row: &Self, _audit: &mut Audit) {}
 }
 
-impl Record for Holiday {
-    type Key = HolidayId;
+/// Returns the date of a slot; one that no slot has for a reservation without slots, which is damaged.
+fn date_of(slot: Option<&ReservedSlot>) -> Date {
+    slot.map_or(Date::MIN, ReservedSlot::date)
+}
 
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "holiday",
-        key: &[text("country"), date("holiday_date")],
-        fixed: &[],
-        changing: &[],
-        child_rows: None,
+/// Formats the hours of Monday to Sunday.
+fn write_week(weekly: &[Arc<[OpenInterval]>; 7]) -> String {
+    weekly.iter().map(|hours| write_hours(hours)).collect::<Vec<_>>().join(";")
+}
+
+fn read_week(text: &str) -> Option<[Arc<[OpenInterval]>; 7]> {
+    text.split(';').map(read_hours).collect::<Option<Vec<_>>>()?.try_into().ok()
+}
+
+fn write_exceptions(exceptions: &[Exception]) -> String {
+    let exception = |exception: &Exception| format!("{} {}", exception.date, write_hours(&exception.hours));
+    exceptions.iter().map(exception).collect::<Vec<_>>().join(";")
+}
+
+fn read_exceptions(text: &str) -> Option<Arc<[Exception]>> {
+    let exception = |text: &str| {
+        let (date, hours) = text.split_once(' ')?;
+        Some(Exception { date: date.parse().ok()?, hours: read_hours(hours)? })
     };
-
-    fn put_key<'a>(key: &'a HolidayId, values: &mut Values<'a>) {
-        values.add(&key.country).add(&key.date);
-    }
-
-    fn put<'a>(&'a self, _key: &'a HolidayId, _cells: &mut Values<'a>) {}
-
-    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(HolidayId, Self)> {
-        Some((HolidayId { country: values.take()?, date: values.take()? }, Self))
-    }
-
-    fn show(_key: &HolidayId, _row: &Self, _audit: &mut Audit) {}
-}
-
-/// Date and time are two columns, because the table is partitioned by date.
-impl Record for Slot {
-    type Key = SlotId;
-
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "time_slots",
-        key: &[big("room_id"), date("slot_date"), int("slot_time")],
-        fixed: &[int("minutes")],
-        changing: &[
-            text("status"),
-            big("reservation_id"),
-            big("base_price"),
-            big("final_price"),
-            boolean("is_peak_time"),
-            boolean("is_holiday"),
-            boolean("outside_hours"),
-        ],
-        child_rows: None,
-    };
-
-    fn put_key<'a>(key: &'a SlotId, values: &mut Values<'a>) {
-        values.add(&key.room);
-        put_start(key.start, values);
-    }
-
-    fn put<'a>(&'a self, _key: &'a SlotId, values: &mut Values<'a>) {
-        let (status, reservation) = match self.state {
-            SlotState::Free => ("AVAILABLE", Value::Null),
-            SlotState::Reserved { reservation } => ("RESERVED", reservation.get().into()),
-            SlotState::Blocked => ("BLOCKED", Value::Null),
-            SlotState::Maintenance => ("MAINTENANCE", Value::Null),
-        };
-        values.add(&self.minutes).add_value(status).add_value(reservation);
-        values.add(&self.base_price).add(&self.final_price);
-        values.add(&self.is_peak).add(&self.is_holiday).add(&self.outside_hours);
-    }
-
-    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(SlotId, Self)> {
-        let id = SlotId { room: values.take()?, start: take_start(values)? };
-        let (minutes, status): (_, String) = (values.take()?, values.take()?);
-        let reservation: Option<RoomReservationId> = values.take()?;
-        let state = match &*status {
-            "AVAILABLE" => SlotState::Free,
-            "RESERVED" => SlotState::Reserved { reservation: reservation? },
-            "BLOCKED" => SlotState::Blocked,
-            "MAINTENANCE" => SlotState::Maintenance,
-            _ => return None,
-        };
-        let slot = Self {
-            minutes,
-            state,
-            base_price: values.take()?,
-            final_price: values.take()?,
-            is_peak: values.take()?,
-            is_holiday: values.take()?,
-            outside_hours: values.take()?,
-        };
-        Some((id, slot))
-    }
-
-    fn show(key: &SlotId, row: &Self, audit: &mut Audit) {
-        audit.calendar.slot(*key, *row);
-    }
-}
-
-impl Record for Generation {
-    type Key = GenerationId;
-
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "slot_generation_log",
-        key: &[big("room_id"), big("id")],
-        fixed: &[date("generation_date"), int("slots_created"), date("generated_until"), moment("created_at")],
-        changing: &[],
-        child_rows: None,
-    };
-
-    fn put_key<'a>(key: &'a GenerationId, values: &mut Values<'a>) {
-        values.add(&key.room).add(&key.number);
-    }
-
-    fn put<'a>(&'a self, _key: &'a GenerationId, values: &mut Values<'a>) {
-        values.add(&self.generation_date).add(&self.slots_created).add(&self.generated_until).add(&self.created_at);
-    }
-
-    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(GenerationId, Self)> {
-        let id = GenerationId { room: values.take()?, number: values.take()? };
-        let generation = Self {
-            generation_date: values.take()?,
-            slots_created: values.take()?,
-            generated_until: values.take()?,
-            created_at: values.take()?,
-        };
-        Some((id, generation))
-    }
-
-    fn show(_key: &GenerationId, _row: &Self, _audit: &mut Audit) {}
-}
-
-/// Columns of a slot, the same for locks and reservations.
-const LINE: &[Column] = &[date("slot_date"), int("slot_time"), int("minutes"), big("price")];
-
-impl Record for RoomReservation {
-    type Key = RoomReservationId;
-
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "room_reservation",
-        key: &[big("id")],
-        fixed: &[
-            uuid("hold_id"),
-            big("room_id"),
-            text("user_id"),
-            big("total_price"),
-            text("currency"),
-            // Range of its slots' dates, for the search of sold slots.
-            date("first_date"),
-            date("last_date"),
-            moment("confirmed_at"),
-        ],
-        changing: &[moment("cancelled_at")],
-        child_rows: Some(ChildRows { table: "room_reservation_slot", owner: "reservation_id", columns: LINE }),
-    };
-
-    fn put_key<'a>(key: &'a RoomReservationId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a RoomReservationId, values: &mut Values<'a>) {
-        let (first, last) = (self.slots.first(), self.slots.last());
-        let day = |slot: Option<&ReservedSlot>| slot.map_or(Value::Null, |slot| slot.date().into());
-        values.add(&self.lock).add(&self.room).add(&self.user).add(&self.total).add(&self.currency);
-        values.add_value(day(first)).add_value(day(last)).add(&self.confirmed_at);
-        match &self.state {
-            RoomReservationState::Confirmed => values.add_value(Value::Null),
-            RoomReservationState::Cancelled { at } => values.add(at),
-        };
-    }
-
-    fn put_child_rows<'a>(&'a self, lines: &mut Vec<Values<'a>>) {
-        lines.extend(self.slots.iter().map(|slot| line(slot.start, slot.minutes, slot.price)));
-    }
-
-    fn take(values: &mut ValueReader<'_>, lines: Vec<ValueReader<'_>>) -> Option<(RoomReservationId, Self)> {
-        let (id, lock, room, user) = (values.take()?, values.take()?, values.take()?, values.take()?);
-        let (total, currency) = (values.take()?, values.take()?);
-        let (_first, _last): (Option<Date>, Option<Date>) = (values.take()?, values.take()?);
-        let (confirmed_at, cancelled_at) = (values.take()?, values.take()?);
-        let state = match cancelled_at {
-            Some(at) => RoomReservationState::Cancelled { at },
-            None => RoomReservationState::Confirmed,
-        };
-        let slots = lines.into_iter().map(|mut line| {
-            Some(ReservedSlot { start: take_start(&mut line)?, minutes: line.take()?, price: line.take()? })
-        });
-        let slots = slots.collect::<Option<_>>()?;
-        Some((id, Self { id, lock, room, user, slots, total, currency, confirmed_at, state }))
-    }
-
-    fn show(_key: &RoomReservationId, row: &Self, audit: &mut Audit) {
-        audit.calendar.reservation(row);
-        audit.holds.record(Kind::Room, row.id.get(), row.lock);
-    }
-}
-
-fn line(start: SlotStart, minutes: u16, price: i64) -> Values<'static> {
-    let mut values = Values::default();
-    put_start(start, &mut values);
-    values.add_value(minutes).add_value(price);
-    values
-}
-
-fn put_start(start: SlotStart, values: &mut Values<'_>) {
-    values.add_value(start.date()).add_value(start.time().minutes());
-}
-
-fn take_start(values: &mut ValueReader<'_>) -> Option<SlotStart> {
-    let (date, minutes) = (values.take()?, values.take()?);
-    SlotStart::new(date, LocalTime::from_minutes(minutes)?)
+    entries(text, ';').map(exception).collect()
 }
 
 /// Formats as `09:00-12:00,13:00-24:00`.

@@ -1,18 +1,15 @@
-//! Schema of holds. The lines of a hold are one value, in a versioned encoding.
+//! Columns of holds. The lines of a hold are one value, in a versioned encoding.
 
 use std::sync::Arc;
 
-use crate::audit::Audit;
 use crate::calendar::{LockedSlot, SlotStart, SlotsItem};
-use crate::command::Attempt;
 use crate::hold::{Extras, Hold, HoldState, Item, Line, LineState, Origin};
-use crate::id::{HoldId, UserId};
+use crate::id::HoldId;
 use crate::schema::codec;
+use crate::schema::column::{ColumnType, Columns, Type, nullable, type_of};
 use crate::schema::list::{Filter, List};
-use crate::schema::record::Record;
-use crate::schema::table::{TableSchema, bytes, int, moment, text, uuid};
-use crate::schema::value::{ToValue as _, Value, ValueReader, Values};
-use crate::shop::{LastHold, StockItem};
+use crate::schema::value::{FromValue, ToValue, Value, ValueReader, Values, text_enum};
+use crate::shop::StockItem;
 use crate::stay::{StayDates, StayItem};
 use crate::ticket::{ReservedSeat, SeatsItem};
 
@@ -33,150 +30,87 @@ const RELEASED: u8 = 1;
 const CONFIRMED: u8 = 2;
 const CANCELLED: u8 = 3;
 
-impl Record for Hold {
-    type Key = HoldId;
+text_enum!(Origin {
+    Stay = "STAY",
+    Cart = "CART",
+    Seats = "SEATS",
+    Lock = "LOCK",
+    Claim = "CLAIM",
+    System = "SYSTEM",
+});
 
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "hold",
-        key: &[uuid("id")],
-        fixed: &[text("origin"), moment("created_at"), text("currency")],
-        changing: &[
-            text("user_id"),
-            moment("expires_at"),
-            moment("pay_by"),
-            // The later of the two above, for the index by end.
-            moment("ends_at"),
-            text("state"),
-            uuid("replaced_by"),
-            int("revision"),
-            int("extensions"),
-            int("attempt"),
-            bytes("lines"),
-            text("reference"),
-            bytes("metadata"),
-        ],
-        child_rows: None,
-    };
+impl Columns for HoldState {
+    const TYPES: &'static [ColumnType] = &[type_of::<String>(), nullable::<HoldId>()];
 
-    fn put_key<'a>(key: &'a HoldId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a HoldId, values: &mut Values<'a>) {
-        values.add_value(origin_name(self.origin)).add(&self.created_at).add(&self.currency);
-        values.add(&self.owner).add(&self.expires_at).add(&self.pay_by).add_value(self.ends_at());
-        let (state, replaced_by) = match self.state {
-            HoldState::Held => ("HELD", None),
+    fn put<'a>(&'a self, values: &mut Values<'a>) {
+        let (state, replaced_by) = match self {
+            Self::Held => ("HELD", Value::Null),
             // Not written by a store that confirms in one commit.
-            HoldState::Prepared => ("CONFIRMING", None),
-            HoldState::Confirmed => ("CONFIRMED", None),
-            HoldState::Cancelled => ("CANCELLED", None),
-            HoldState::Replaced { by } => ("REPLACED", Some(by)),
+            Self::Prepared => ("CONFIRMING", Value::Null),
+            Self::Confirmed => ("CONFIRMED", Value::Null),
+            Self::Cancelled => ("CANCELLED", Value::Null),
+            Self::Replaced { by } => ("REPLACED", by.to_value()),
         };
-        values.add_value(state).add_value(replaced_by.map_or(Value::Null, |by| Value::Uuid(by.0)));
-        values.add(&self.version).add(&self.extensions).add(&self.attempt.0);
-        values.add_value(Value::Bytes(encode_lines(&self.lines).into()));
-        let extras = self.extras.as_deref();
-        values.add_value(extras.and_then(|extras| extras.reference.as_ref()).map_or(Value::Null, |it| it.to_value()));
-        let metadata = extras.map(|extras| &extras.metadata).filter(|metadata| !metadata.is_empty());
-        values.add_value(metadata.map_or(Value::Null, |pairs| Value::Bytes(encode_metadata(pairs).into())));
+        values.add_value(state).add_value(replaced_by);
     }
 
-    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(HoldId, Self)> {
-        let id = values.take()?;
-        let origin = parse_origin(&values.take::<String>()?)?;
-        let (created_at, currency, owner) = (values.take()?, values.take()?, values.take()?);
-        let (expires_at, pay_by) = (values.take()?, values.take()?);
-        let _ends_at: crate::Timestamp = values.take()?;
-        let (state, replaced_by): (String, Option<HoldId>) = (values.take()?, values.take()?);
-        let state = match &*state {
-            "HELD" => HoldState::Held,
-            "CONFIRMING" => HoldState::Prepared,
-            "CONFIRMED" => HoldState::Confirmed,
-            "CANCELLED" => HoldState::Cancelled,
-            "REPLACED" => HoldState::Replaced { by: replaced_by? },
-            _ => return None,
+    fn take(values: &mut ValueReader<'_>) -> Option<Self> {
+        let (Value::Text(state), replaced_by) = (values.next_value()?, values.take::<Option<_>>()?) else {
+            return None;
         };
-        let (version, extensions, attempt) = (values.take()?, values.take()?, Attempt(values.take()?));
-        let lines = decode_lines(&values.take::<Vec<u8>>()?)?;
-        let reference: Option<Arc<str>> = values.take()?;
-        let metadata = values.take::<Option<Vec<u8>>>()?.map_or(Some(Vec::new()), |bytes| decode_metadata(&bytes))?;
-        let extras = (reference.is_some() || !metadata.is_empty()).then(|| Arc::new(Extras { reference, metadata }));
-        let hold = Self {
-            id,
-            owner,
-            origin,
-            created_at,
-            expires_at,
-            pay_by,
-            state,
-            version,
-            extensions,
-            attempt,
-            currency,
-            lines,
-            extras,
-        };
-        Some((id, hold))
-    }
-
-    fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
-        audit.hold(row);
+        match &*state {
+            "HELD" => Some(Self::Held),
+            "CONFIRMING" => Some(Self::Prepared),
+            "CONFIRMED" => Some(Self::Confirmed),
+            "CANCELLED" => Some(Self::Cancelled),
+            "REPLACED" => Some(Self::Replaced { by: replaced_by? }),
+            _ => None,
+        }
     }
 }
 
-impl Record for LastHold {
-    type Key = UserId;
+impl ToValue for Arc<[Line]> {
+    fn to_value(&self) -> Value<'_> {
+        Value::Bytes(encode_lines(self).into())
+    }
+}
 
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "last_cart_hold",
-        key: &[text("user_id")],
-        fixed: &[],
-        changing: &[uuid("hold_id"), moment("kept_until")],
-        child_rows: None,
-    };
+impl FromValue for Arc<[Line]> {
+    const TYPE: Type = Type::Bytes;
 
-    fn put_key<'a>(key: &'a UserId, values: &mut Values<'a>) {
-        values.add(key);
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        match value {
+            Value::Bytes(encoded) => decode_lines(&encoded),
+            _ => None,
+        }
+    }
+}
+
+/// Reference and metadata.
+impl Columns for Option<Arc<Extras>> {
+    const TYPES: &'static [ColumnType] = &[nullable::<Arc<str>>(), nullable::<Vec<u8>>()];
+
+    fn put<'a>(&'a self, values: &mut Values<'a>) {
+        let reference = self.as_ref().and_then(|extras| extras.reference.as_ref());
+        let metadata = self.as_ref().map(|extras| &extras.metadata).filter(|metadata| !metadata.is_empty());
+        values.add_value(reference.map_or(Value::Null, ToValue::to_value));
+        values.add_value(metadata.map_or(Value::Null, |pairs| Value::Bytes(encode_metadata(pairs).into())));
     }
 
-    fn put<'a>(&'a self, _key: &'a UserId, values: &mut Values<'a>) {
-        values.add(&self.hold).add(&self.kept_until);
+    fn take(values: &mut ValueReader<'_>) -> Option<Self> {
+        let reference: Option<Arc<str>> = values.take()?;
+        let metadata = match values.next_value()? {
+            Value::Null => Vec::new(),
+            Value::Bytes(encoded) => decode_metadata(&encoded)?,
+            _ => return None,
+        };
+        Some((reference.is_some() || !metadata.is_empty()).then(|| Arc::new(Extras { reference, metadata })))
     }
-
-    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(UserId, Self)> {
-        Some((values.take()?, Self { hold: values.take()?, kept_until: values.take()? }))
-    }
-
-    fn show(_key: &UserId, _row: &Self, _audit: &mut Audit) {}
 }
 
 /// Lists holds on carts in order of their ids.
 pub fn carts(after: Option<&HoldId>, limit: usize) -> List {
-    List::of::<Hold>(after, limit).filter(Filter::Is("origin", origin_name(Origin::Cart).into()))
-}
-
-fn origin_name(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Stay => "STAY",
-        Origin::Cart => "CART",
-        Origin::Seats => "SEATS",
-        Origin::Lock => "LOCK",
-        Origin::Claim => "CLAIM",
-        Origin::System => "SYSTEM",
-    }
-}
-
-fn parse_origin(name: &str) -> Option<Origin> {
-    Some(match name {
-        "STAY" => Origin::Stay,
-        "CART" => Origin::Cart,
-        "SEATS" => Origin::Seats,
-        "LOCK" => Origin::Lock,
-        "CLAIM" => Origin::Claim,
-        "SYSTEM" => Origin::System,
-        _ => return None,
-    })
+    List::of::<Hold>(after, limit).filter(Filter::Is("origin", Origin::Cart.to_value().into_owned()))
 }
 
 fn encode_lines(lines: &[Line]) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! Pages of long lists, in order of key.
 
-use crate::schema::record::Record;
-use crate::schema::table::TableSchema;
+use crate::schema::row::{Record, StoredRow};
+use crate::schema::spec::TableSpec;
 use crate::schema::value::{Value, ValueReader, Values};
 
 /// Direction in which a list runs through its keys.
@@ -15,7 +15,7 @@ pub enum Order {
 /// At most `limit` rows after the key `after`, in the direction `order`.
 #[derive(Clone, Debug)]
 pub struct List {
-    pub schema: &'static TableSchema,
+    pub spec: &'static TableSpec,
     /// Column with an index that ends in the key, and the value to match.
     pub by: Option<(&'static str, Value<'static>)>,
     pub filters: Vec<Filter>,
@@ -47,8 +47,7 @@ pub struct Listed {
 
 impl List {
     pub fn of<R: Record>(after: Option<&R::Key>, limit: usize) -> Self {
-        let after = after.map(|key| owned_key::<R>(key));
-        Self { schema: R::SCHEMA, by: None, filters: Vec::new(), order: Order::Ascending, after, until: None, limit }
+        Self { after: after.map(|key| owned_key::<R>(key)), ..Self::all(R::SPEC, limit) }
     }
 
     /// Restricts the list to rows with this value in a column whose index ends in the key.
@@ -82,9 +81,20 @@ fn owned_key<R: Record>(key: &R::Key) -> Vec<Value<'static>> {
     values.0.into_iter().map(Value::into_owned).collect()
 }
 
+impl List {
+    /// Lists all rows of a table.
+    pub fn all(spec: &'static TableSpec, limit: usize) -> Self {
+        Self { spec, by: None, filters: Vec::new(), order: Order::Ascending, after: None, until: None, limit }
+    }
+}
+
 impl Listed {
     /// Converts into a record; `None` if a value is not valid.
     pub fn read<R: Record>(self) -> Option<(R::Key, R)> {
-        R::take(&mut ValueReader::new(self.values), self.lines.into_iter().map(ValueReader::new).collect())
+        self.into_stored().read()
+    }
+
+    pub fn into_stored(self) -> StoredRow<'static> {
+        StoredRow { values: self.values, lines: self.lines.into_iter().map(ValueReader::new).collect() }
     }
 }

@@ -1,40 +1,51 @@
-//! Schema of core's rows in SQL tables, declared once for all stores.
+//! Schema: each table is declared once, for all stores.
 //!
-//! A [`Record`] declares the table and columns of a row, and converts the row to and from column values. Stores derive
-//! their statements from it. Types, locks and round trips are specific to each database, and belong to its store.
+//! A declaration in [`tables!`](crate::tables) names the table, its columns, its tier and its policies. Core derives from
+//! it how a row becomes values, and values a row. A store sees tables as [`TableAccess`]: a [`TableSpec`] and values. Types,
+//! locks and round trips are specific to each database, and belong to its store.
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`codec`] | binary encoding of values |
+//! | [`declare`] | macros that declare tables |
+//! | [`stay`], [`shop`], [`calendar`], [`ticket`], [`tee`], [`relay`], [`webhook`] | the declared tables, and their lists |
+//! | [`spec`], [`column`] | the declaration of a table, and its columns, as a store sees them |
 //! | [`value`] | column values, and the conversion of core's types |
-//! | [`table`] | tables and columns |
-//! | [`record`] | [`Record`]: a row as column values |
-//! | [`visit`] | all tables, in a fixed order |
+//! | [`row`] | rows as values |
+//! | [`access`] | requests, loaded rows and changes of a table as values |
+//! | [`codec`] | binary encoding of values |
 //! | [`list`] | pages of long lists |
 //! | [`sequence`] | names of number sequences |
 //! | [`hold`] | holds and their lines |
-//! | [`stay`], [`shop`], [`calendar`], [`ticket`], [`tee`] | one per vertical |
-//! | [`relay`], [`webhook`] | positions of the outbox relay; webhooks and deliveries |
+//! | [`unit`] | keys and columns of the rows that all types of lines share |
+//! | [`registry`] | all tables, without rows |
 //!
 //! This module makes no decisions and does no I/O.
 
+pub mod access;
 pub mod calendar;
 pub mod codec;
+pub mod column;
+pub mod declare;
 pub mod hold;
 pub mod list;
-pub mod record;
+pub mod registry;
 pub mod relay;
+pub mod row;
 pub mod sequence;
 pub mod shop;
+pub mod spec;
 pub mod stay;
-pub mod table;
 pub mod tee;
+#[cfg(test)]
+mod tests;
 pub mod ticket;
+pub mod unit;
 pub mod value;
-pub mod visit;
 pub mod webhook;
 
+pub use access::{ChangeKind, Damaged, KeySink, LiveChange, RowChange, RowSink, TableAccess};
+pub use column::{Column, ColumnType, Columns, Type};
 pub use list::{Filter, List, Listed, Order};
-pub use record::Record;
-pub use table::{ChildRows, Column, TableSchema, Type};
+pub use row::{ChildRow, Record, StoredRow, TableRow};
+pub use spec::{ChildRows, Purge, Retention, TableSpec, TableTier};
 pub use value::{FromValue, ToValue, Value, ValueReader, Values};

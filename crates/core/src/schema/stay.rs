@@ -1,152 +1,85 @@
-//! Schema of hotel stays.
+//! Tables of hotel stays.
 
-use crate::audit::Audit;
 use crate::id::UserId;
 use crate::stay::{
-    ClientHoldKey, Night, NightId, RoomType, RoomTypeId, StayDates, StayReservation, StayReservationId,
-    StayReservationState,
+    ClientHoldKey, ClientKey, DatesKey, LiveHold, Night, NightId, NightsFrom, RoomType, RoomTypeId, StayDates,
+    StayReservation, StayReservationId, StayReservationState,
 };
-
-use crate::schema::list::{Filter, List};
-use crate::schema::record::Record;
-use crate::schema::table::{TableSchema, big, boolean, date, int, moment, text, uuid};
-use crate::schema::value::{Value, ValueReader, Values, number_id, text as text_cell};
 use crate::unit::Kind;
+use jiff::civil::Date;
+
+use crate::schema::column::{ColumnType, Columns, type_of};
+use crate::schema::list::{Filter, List};
+use crate::schema::value::{ValueReader, Values, cancelled_at, number_id, text};
+
+crate::tables! {
+    /// Tables of stays.
+    {
+        room_types: Table<RoomTypeId, RoomType> => durable cached {
+            table "room_type";
+            key id => id;
+            changing { name, description, total_quantity, base_price, currency, zone as time_zone };
+            audit |_, row, audit| audit.stay.room_type(row);
+        },
+        /// Nights that have a reservation or were closed; other nights have no row.
+        nights: Table<NightId, Night, NightsFrom> => durable cached {
+            table "room_type_stock";
+            key { room_type as room_type_id, date as target_date };
+            changing { total_quantity, reserved as reserved_count, closed };
+            audit |key, row, audit| audit.stay.night(*key, *row);
+        },
+        reservations: Table<StayReservationId, StayReservation> => durable cached {
+            table "stay_reservation";
+            key id => id;
+            fixed {
+                hold as hold_id, user as user_id, room_type as room_type_id, dates as (check_in, check_out), price,
+                currency, confirmed_at,
+            };
+            changing { state as cancelled_at };
+            audit |_, row, audit| {
+                audit.stay.reservation(row);
+                audit.holds.record(Kind::Stay, row.id.get(), row.hold);
+            };
+        },
+        /// Secondary index: the live hold of a user on these dates of a room type.
+        by_dates: Table<DatesKey, LiveHold> => live complete {
+            table "stay_hold_by_dates";
+            key { user as user_id, room_type as room_type_id, dates as (check_in, check_out) };
+            changing { hold as hold_id, expires_at };
+            name |key| format_args!("hold:idx:{}:{}:{}", key.user.key_part(), key.room_type, DatesName(key.dates));
+        },
+        /// Secondary index: the live hold under a client's key on these dates of a room type.
+        by_client_key: Table<ClientKey, LiveHold> => live complete {
+            table "stay_hold_by_client_key";
+            key { key as client_key, room_type as room_type_id, dates as (check_in, check_out) };
+            changing { hold as hold_id, expires_at };
+            name |key| format_args!("hold:snapshot:{}:{}:{}", key.key, key.room_type, DatesName(key.dates));
+        },
+    }
+}
 
 number_id!(RoomTypeId, StayReservationId);
-text_cell!(ClientHoldKey, |key| key.to_string().into(), ClientHoldKey::parse);
+text!(ClientHoldKey, |key| key.to_string().into(), ClientHoldKey::parse);
+cancelled_at!(StayReservationState, Confirmed);
 
-impl Record for RoomType {
-    type Key = RoomTypeId;
+struct DatesName(StayDates);
 
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "room_type",
-        key: &[big("id")],
-        fixed: &[],
-        changing: &[
-            text("name"),
-            text("description"),
-            int("total_quantity"),
-            big("base_price"),
-            text("currency"),
-            text("time_zone"),
-        ],
-        child_rows: None,
-    };
-
-    fn put_key<'a>(key: &'a RoomTypeId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a RoomTypeId, values: &mut Values<'a>) {
-        values.add(&self.name).add(&self.description).add(&self.total_quantity).add(&self.base_price);
-        values.add(&self.currency).add(&self.zone);
-    }
-
-    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(RoomTypeId, Self)> {
-        let id = values.take()?;
-        let room_type = Self {
-            id,
-            name: values.take()?,
-            description: values.take()?,
-            total_quantity: values.take()?,
-            base_price: values.take()?,
-            currency: values.take()?,
-            zone: values.take()?,
-        };
-        Some((id, room_type))
-    }
-
-    fn show(_key: &RoomTypeId, row: &Self, audit: &mut Audit) {
-        audit.stay.room_type(row);
+impl std::fmt::Display for DatesName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.0.check_in, self.0.check_out)
     }
 }
 
-impl Record for Night {
-    type Key = NightId;
+impl Columns for StayDates {
+    const TYPES: &'static [ColumnType] = &[type_of::<Date>(), type_of::<Date>()];
 
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "room_type_stock",
-        key: &[big("room_type_id"), date("target_date")],
-        fixed: &[],
-        changing: &[int("total_quantity"), int("reserved_count"), boolean("closed")],
-        child_rows: None,
-    };
-
-    fn put_key<'a>(key: &'a NightId, values: &mut Values<'a>) {
-        values.add(&key.room_type).add(&key.date);
+    fn put<'a>(&'a self, values: &mut Values<'a>) {
+        values.add(&self.check_in).add(&self.check_out);
     }
 
-    fn put<'a>(&'a self, _key: &'a NightId, values: &mut Values<'a>) {
-        values.add(&self.total_quantity).add(&self.reserved).add(&self.closed);
-    }
-
-    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(NightId, Self)> {
-        let id = NightId { room_type: values.take()?, date: values.take()? };
-        Some((id, Self { total_quantity: values.take()?, reserved: values.take()?, closed: values.take()? }))
-    }
-
-    fn show(key: &NightId, row: &Self, audit: &mut Audit) {
-        audit.stay.night(*key, *row);
-    }
-}
-
-impl Record for StayReservation {
-    type Key = StayReservationId;
-
-    const SCHEMA: &'static TableSchema = &TableSchema {
-        table: "stay_reservation",
-        key: &[big("id")],
-        fixed: &[
-            uuid("hold_id"),
-            text("user_id"),
-            big("room_type_id"),
-            date("check_in"),
-            date("check_out"),
-            big("price"),
-            text("currency"),
-            moment("confirmed_at"),
-        ],
-        changing: &[moment("cancelled_at")],
-        child_rows: None,
-    };
-
-    fn put_key<'a>(key: &'a StayReservationId, values: &mut Values<'a>) {
-        values.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a StayReservationId, values: &mut Values<'a>) {
-        values.add(&self.hold).add(&self.user).add(&self.room_type);
-        values.add(&self.dates.check_in).add(&self.dates.check_out);
-        values.add(&self.price).add(&self.currency).add(&self.confirmed_at);
-        match &self.state {
-            StayReservationState::Confirmed => values.add_value(Value::Null),
-            StayReservationState::Cancelled { at } => values.add(at),
-        };
-    }
-
-    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(StayReservationId, Self)> {
-        let id = values.take()?;
-        let reservation = Self {
-            id,
-            hold: values.take()?,
-            user: values.take()?,
-            room_type: values.take()?,
-            dates: take_dates(values)?,
-            price: values.take()?,
-            currency: values.take()?,
-            confirmed_at: values.take()?,
-            state: match values.take()? {
-                Some(at) => StayReservationState::Cancelled { at },
-                None => StayReservationState::Confirmed,
-            },
-        };
-        Some((id, reservation))
-    }
-
-    fn show(_key: &StayReservationId, row: &Self, audit: &mut Audit) {
-        audit.stay.reservation(row);
-        audit.holds.record(Kind::Stay, row.id.get(), row.hold);
+    fn take(values: &mut ValueReader<'_>) -> Option<Self> {
+        let dates = Self { check_in: values.take()?, check_out: values.take()? };
+        (dates.check_in < dates.check_out).then_some(dates)
     }
 }
 
@@ -175,9 +108,4 @@ impl StayReservationFilter {
         }));
         list
     }
-}
-
-fn take_dates(values: &mut ValueReader<'_>) -> Option<StayDates> {
-    let dates = StayDates { check_in: values.take()?, check_out: values.take()? };
-    (dates.check_in < dates.check_out).then_some(dates)
 }

@@ -4,14 +4,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::Timestamp;
+use crate::command::Attempt;
 use crate::id::{HoldId, UserId};
 use crate::money::Currency;
+use crate::schema::column::{Columns, Type};
 use crate::time::Zone;
 use jiff::civil::Date;
 use uuid::Uuid;
 
 /// Value of a column.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value<'a> {
     Null,
     Bool(bool),
@@ -45,9 +47,19 @@ impl Value<'_> {
 pub struct Values<'a>(pub Vec<Value<'a>>);
 
 impl<'a> Values<'a> {
+    pub fn with_capacity(count: usize) -> Self {
+        Self(Vec::with_capacity(count))
+    }
+
     /// Appends the value of a field.
     pub fn add(&mut self, value: &'a (impl ToValue + ?Sized)) -> &mut Self {
         self.0.push(value.to_value());
+        self
+    }
+
+    /// Appends a value of which nothing outlives the call.
+    pub fn add_computed(&mut self, value: &impl ToValue) -> &mut Self {
+        self.0.push(value.to_value().into_owned());
         self
     }
 
@@ -77,9 +89,19 @@ impl<'a> ValueReader<'a> {
         self.0.map(Value::into_owned).collect()
     }
 
-    /// Returns the next value; `None` if it has another type, or is not valid for `T`.
-    pub fn take<T: FromValue>(&mut self) -> Option<T> {
+    /// Reads a field; `None` if its values have other types, or are not valid for `T`.
+    pub fn take<T: Columns>(&mut self) -> Option<T> {
+        T::take(self)
+    }
+
+    /// Reads the next value; `None` if it has another type, or is not valid for `T`.
+    pub fn take_value<T: FromValue>(&mut self) -> Option<T> {
         T::from_value(self.0.next()?)
+    }
+
+    /// Returns the next value.
+    pub fn next_value(&mut self) -> Option<Value<'a>> {
+        self.0.next()
     }
 }
 
@@ -90,6 +112,11 @@ pub trait ToValue {
 
 /// Conversion from a column value; `None` if the value is not valid.
 pub trait FromValue: Sized {
+    /// Type of the column.
+    const TYPE: Type;
+    /// Whether the column may be NULL.
+    const IS_NULLABLE: bool = false;
+
     fn from_value(value: Value<'_>) -> Option<Self>;
 }
 
@@ -100,6 +127,9 @@ impl<T: ToValue> ToValue for Option<T> {
 }
 
 impl<T: FromValue> FromValue for Option<T> {
+    const TYPE: Type = T::TYPE;
+    const IS_NULLABLE: bool = true;
+
     fn from_value(value: Value<'_>) -> Option<Self> {
         match value {
             Value::Null => Some(None),
@@ -139,6 +169,8 @@ impl ToValue for Vec<u8> {
 }
 
 impl FromValue for Vec<u8> {
+    const TYPE: Type = Type::Bytes;
+
     fn from_value(value: Value<'_>) -> Option<Self> {
         match value {
             Value::Bytes(bytes) => Some(bytes.into_owned()),
@@ -153,6 +185,12 @@ impl ToValue for str {
     }
 }
 
+impl ToValue for String {
+    fn to_value(&self) -> Value<'_> {
+        (&**self).into()
+    }
+}
+
 impl ToValue for Arc<str> {
     fn to_value(&self) -> Value<'_> {
         (&**self).into()
@@ -160,6 +198,8 @@ impl ToValue for Arc<str> {
 }
 
 impl FromValue for Arc<str> {
+    const TYPE: Type = Type::Text;
+
     fn from_value(value: Value<'_>) -> Option<Self> {
         match value {
             Value::Text(text) => Some((&*text).into()),
@@ -169,6 +209,8 @@ impl FromValue for Arc<str> {
 }
 
 impl FromValue for String {
+    const TYPE: Type = Type::Text;
+
     fn from_value(value: Value<'_>) -> Option<Self> {
         match value {
             Value::Text(text) => Some(text.into_owned()),
@@ -179,7 +221,7 @@ impl FromValue for String {
 
 /// Implements the conversions of a type with a variant of its own.
 macro_rules! copy_value {
-    ($($type:ty => $variant:ident),+ $(,)?) => { $(
+    ($($type:ty => $variant:ident as $column:ident),+ $(,)?) => { $(
         impl From<$type> for Value<'_> {
             fn from(value: $type) -> Self {
                 Self::$variant(value)
@@ -193,6 +235,8 @@ macro_rules! copy_value {
         }
 
         impl FromValue for $type {
+            const TYPE: Type = Type::$column;
+
             fn from_value(value: Value<'_>) -> Option<Self> {
                 match value {
                     Value::$variant(value) => Some(value),
@@ -202,11 +246,17 @@ macro_rules! copy_value {
         }
     )+ };
 }
-copy_value!(bool => Bool, i64 => Int, Date => Date, Timestamp => Moment, Uuid => Uuid);
+copy_value!(
+    bool => Bool as Bool,
+    i64 => Int as Big,
+    Date => Date as Date,
+    Timestamp => Moment as Moment,
+    Uuid => Uuid as Uuid,
+);
 
 /// Implements the conversions of an integer type.
 macro_rules! integer {
-    ($($type:ty),+) => { $(
+    ($($type:ty => $column:ident),+) => { $(
         impl From<$type> for Value<'_> {
             fn from(value: $type) -> Self {
                 Self::Int(i64::try_from(value).expect("numbers are below 2^53"))
@@ -220,13 +270,15 @@ macro_rules! integer {
         }
 
         impl FromValue for $type {
+            const TYPE: Type = Type::$column;
+
             fn from_value(value: Value<'_>) -> Option<Self> {
                 i64::from_value(value)?.try_into().ok()
             }
         }
     )+ };
 }
-integer!(u8, u16, u32, u64);
+integer!(u8 => Int, u16 => Int, u32 => Int, u64 => Big);
 
 /// Implements the conversions of a numeric id.
 macro_rules! number_id {
@@ -238,6 +290,8 @@ macro_rules! number_id {
         }
 
         impl $crate::schema::value::FromValue for $id {
+            const TYPE: $crate::schema::column::Type = $crate::schema::column::Type::Big;
+
             fn from_value(value: $crate::schema::value::Value<'_>) -> Option<Self> {
                 <$id>::new(u64::from_value(value)?)
             }
@@ -257,6 +311,8 @@ macro_rules! text {
         }
 
         impl $crate::schema::value::FromValue for $type {
+            const TYPE: $crate::schema::column::Type = $crate::schema::column::Type::Text;
+
             fn from_value(value: $crate::schema::value::Value<'_>) -> Option<Self> {
                 let parse: fn(&str) -> Option<$type> = $parse;
                 match value {
@@ -283,7 +339,83 @@ impl ToValue for HoldId {
 }
 
 impl FromValue for HoldId {
+    const TYPE: Type = Type::Uuid;
+
     fn from_value(value: Value<'_>) -> Option<Self> {
         Uuid::from_value(value).map(Self)
     }
 }
+
+impl ToValue for Attempt {
+    fn to_value(&self) -> Value<'_> {
+        self.0.into()
+    }
+}
+
+impl FromValue for Attempt {
+    const TYPE: Type = Type::Int;
+
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        u32::from_value(value).map(Self)
+    }
+}
+
+impl<const N: usize> ToValue for [u8; N] {
+    fn to_value(&self) -> Value<'_> {
+        self[..].into()
+    }
+}
+
+impl<const N: usize> FromValue for [u8; N] {
+    const TYPE: Type = Type::Bytes;
+
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        match value {
+            Value::Bytes(bytes) => (*bytes).try_into().ok(),
+            _ => None,
+        }
+    }
+}
+
+/// Implements the conversions of an enum without data, stored as text.
+macro_rules! text_enum {
+    ($type:ty { $($variant:ident = $text:literal),+ $(,)? }) => {
+        $crate::schema::value::text!(
+            $type,
+            |value| match value {
+                $(<$type>::$variant => $text),+
+            }
+            .into(),
+            |text| match text {
+                $($text => Some(<$type>::$variant),)+
+                _ => None,
+            }
+        );
+    };
+}
+pub(crate) use text_enum;
+
+/// Implements the conversions of a state that is stored as the time of cancellation, which only one variant has.
+macro_rules! cancelled_at {
+    ($type:ident, $active:ident) => {
+        impl $crate::schema::value::ToValue for $type {
+            fn to_value(&self) -> $crate::schema::value::Value<'_> {
+                match self {
+                    Self::$active => $crate::schema::value::Value::Null,
+                    Self::Cancelled { at } => (*at).into(),
+                }
+            }
+        }
+
+        impl $crate::schema::value::FromValue for $type {
+            const TYPE: $crate::schema::column::Type = $crate::schema::column::Type::Moment;
+            const IS_NULLABLE: bool = true;
+
+            fn from_value(value: $crate::schema::value::Value<'_>) -> Option<Self> {
+                let cancelled_at = Option::<$crate::Timestamp>::from_value(value)?;
+                Some(cancelled_at.map_or(Self::$active, |at| Self::Cancelled { at }))
+            }
+        }
+    };
+}
+pub(crate) use cancelled_at;

@@ -26,8 +26,6 @@ pub mod stock;
 mod tests;
 pub mod user;
 
-use crate::id::UserId;
-use crate::table::Table;
 use crate::time::Span;
 use crate::unit::{Kind, Resource, Unit};
 
@@ -56,22 +54,6 @@ pub const RECEIVED_MAX: u32 = 2_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub hold_ttl: Span,
-}
-
-crate::tables! {
-    /// Tables of the shop.
-    {
-        users: Table<UserId, UserAccount> => durable cached,
-        products: Table<ProductId, Product> => durable cached,
-        options: Table<ProductOptionId, ProductOption> => durable cached,
-        inventory: Table<ProductOptionId, Inventory> => durable cached,
-        cart: Table<CartItemId, CartItem, CartOf> => durable cached,
-        coupons: Table<CouponCode, Coupon> => durable cached,
-        user_coupons: Table<UserCouponId, UserCoupon> => durable cached,
-        /// Latest hold of a user on a cart.
-        last_holds: Table<UserId, LastHold> => live cached,
-        orders: Table<OrderId, Order> => durable cached,
-    }
 }
 
 /// Returns the resource of an option's stock.

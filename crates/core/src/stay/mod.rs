@@ -22,7 +22,7 @@ use jiff::civil::Date;
 
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection};
-use crate::table::{Row, Table};
+use crate::table::Row;
 use crate::time::{Span, Timestamp, date_of_ordinal, date_ordinal};
 use crate::unit::{Kind, Resource, Unit};
 
@@ -41,20 +41,6 @@ pub const DAYS_AHEAD_MAX: u32 = 36_525;
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub hold_ttl: Span,
-}
-
-crate::tables! {
-    /// Tables of stays.
-    {
-        room_types: Table<RoomTypeId, RoomType> => durable cached,
-        /// Nights that have a reservation or were closed; other nights have no row.
-        nights: Table<NightId, Night, NightsFrom> => durable cached,
-        /// Secondary index: the live hold of a user on these dates of a room type.
-        by_dates: Table<DatesKey, LiveHold> => live complete,
-        /// Secondary index: the live hold under a client's key on these dates of a room type.
-        by_client_key: Table<ClientKey, LiveHold> => live complete,
-        reservations: Table<StayReservationId, StayReservation> => durable cached,
-    }
 }
 
 /// The nights `[check_in, check_out)`, at least one.
@@ -120,6 +106,13 @@ pub fn resource(room_type: RoomTypeId) -> Resource {
 /// Returns the unit of one night.
 pub fn night_unit(room_type: RoomTypeId, date: Date) -> Unit {
     Unit { kind: Kind::Stay, resource: room_type.get(), part: date_ordinal(date) }
+}
+
+/// Returns all nights that may be held at `now`, in any time zone.
+pub(crate) fn nights_ahead(now: Timestamp) -> impl Iterator<Item = Date> {
+    // The hotel's today is within a day of UTC's, and a hold may outlive its night by one more.
+    let first = now.to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date().saturating_sub(jiff::Span::new().days(3));
+    first.series(jiff::Span::new().days(1)).take((DAYS_AHEAD_MAX + HOLD_NIGHTS_MAX + 6) as usize)
 }
 
 /// Returns the night of a stay unit.

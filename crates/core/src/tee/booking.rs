@@ -134,20 +134,26 @@ pub enum By {
     System,
 }
 
+impl BookingState {
+    pub fn status(&self) -> BookingStatus {
+        match self {
+            Self::Pending => BookingStatus::Pending,
+            Self::Confirmed { .. } => BookingStatus::Confirmed,
+            Self::Completed { .. } => BookingStatus::Completed,
+            Self::Cancelled { .. } => BookingStatus::Cancelled,
+            Self::NoShow { .. } => BookingStatus::NoShow,
+            Self::Failed { .. } => BookingStatus::Failed,
+        }
+    }
+}
+
 impl Booking {
     pub fn number(&self) -> BookingNumber {
         BookingNumber(self.id)
     }
 
     pub fn status(&self) -> BookingStatus {
-        match self.state {
-            BookingState::Pending => BookingStatus::Pending,
-            BookingState::Confirmed { .. } => BookingStatus::Confirmed,
-            BookingState::Completed { .. } => BookingStatus::Completed,
-            BookingState::Cancelled { .. } => BookingStatus::Cancelled,
-            BookingState::NoShow { .. } => BookingStatus::NoShow,
-            BookingState::Failed { .. } => BookingStatus::Failed,
-        }
+        self.state.status()
     }
 
     pub fn failure_reason(&self) -> Option<FailureReason> {

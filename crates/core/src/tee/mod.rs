@@ -39,7 +39,6 @@ mod string_enum;
 #[cfg(test)]
 mod tests;
 
-use crate::table::Table;
 use crate::time::Span;
 
 pub use allotment::{SlotBooking, SlotBookingState};
@@ -81,36 +80,4 @@ pub struct Limits {
     pub key_ttl: Span,
     /// Refund policy of new bookings.
     pub refund: RefundPolicy,
-}
-
-crate::tables! {
-    /// Tables of tee times, grouped by service. All are durable.
-    {
-        // Course service.
-        courses: Table<CourseId, Course> => durable cached,
-        slots: Table<TeeSlotId, TeeSlot> => durable cached,
-        /// Slot at a time of a course; at most one.
-        slot_times: Table<SlotTimeId, SlotTime, SlotsOn> => durable cached,
-        /// Decisions about the places of a booking. Kept forever, so that none is decided twice.
-        slot_bookings: Table<BookingId, SlotBooking> => durable cached,
-
-        // Booking service.
-        bookings: Table<BookingId, Booking> => durable cached,
-        booking_keys: Table<BookingKey, KeyUse> => durable cached,
-        history: Table<HistoryId, HistoryEntry, HistoryOf> => durable cached,
-        slot_replicas: Table<TeeSlotId, SlotReplica> => durable cached,
-        /// Pending and confirmed bookings, by slot.
-        by_slot: Table<OpenBookingId, OpenBooking, OpenBookingsOf> => durable cached,
-
-        // Notify service.
-        notifications: Table<NotificationId, Notification> => durable cached,
-        /// Notifications already created, one per booking and kind.
-        notices: Table<NoticeId, Notice> => durable cached,
-
-        // All services, each with its own rows.
-        inbox: Table<InboxId, Received> => durable cached,
-
-        // Servers whose booking service has another store.
-        imported: Table<MessageKey, Imported> => durable cached,
-    }
 }

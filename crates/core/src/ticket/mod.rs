@@ -33,9 +33,9 @@ mod tests;
 use std::ops::RangeInclusive;
 
 use crate::id::{HoldId, ID_MAX, UserId};
-use crate::table::{Row, Scan, Table};
+use crate::table::{Row, Scan};
 use crate::time::{Span, Timestamp};
-use crate::unit::{Kind, Tally, Unit};
+use crate::unit::{Kind, Unit};
 
 pub use admission::QueueAdmission;
 pub use event::{EventSales, TicketEvent};
@@ -62,26 +62,6 @@ const EVENT_ID_MAX: u64 = ID_MAX / SEAT_IDS_PER_EVENT - 1;
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub hold_ttl: Span,
-}
-
-crate::tables! {
-    /// Tables of tickets.
-    {
-        events: Table<EventId, TicketEvent> => durable cached,
-        /// Inserted with the event, and never changed.
-        plans: Table<EventId, SeatPlan> => durable cached,
-        /// Events with sales; other events have no row.
-        sales: Table<EventId, EventSales> => durable cached,
-        /// Seats that are reserved; other seats have no row.
-        seats: Table<SeatId, SoldSeat, SeatsOf> => durable cached,
-        /// Users with reserved seats of an event; users without any have no row.
-        buyers: Table<BuyerId, Buyer> => durable cached,
-        /// Secondary index: the live hold on a seat.
-        by_seat: Table<SeatId, SeatPointer, SeatsOf> => live complete,
-        /// Secondary index: number of seats of an event that a user holds.
-        buyers_held: Table<BuyerId, Tally> => live complete,
-        reservations: Table<SeatReservationId, SeatReservation> => durable cached,
-    }
 }
 
 /// Number of an event, small enough that each of its seats has an id below 2^53.
@@ -155,6 +135,10 @@ impl Scan<SeatId> for SeatsOf {
 
     fn range(&self) -> RangeInclusive<SeatId> {
         self.event.seat(1)..=self.event.seat(self.seat_count)
+    }
+
+    fn candidates(&self, _now: Timestamp) -> Vec<SeatId> {
+        (1..=self.seat_count).map(|position| self.event.seat(position)).collect()
     }
 }
 

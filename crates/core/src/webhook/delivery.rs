@@ -75,13 +75,19 @@ impl DeliveryStatus {
     }
 }
 
+impl DeliveryState {
+    pub fn status(self) -> DeliveryStatus {
+        match self {
+            Self::Pending { .. } => DeliveryStatus::Pending,
+            Self::Delivered { .. } => DeliveryStatus::Delivered,
+            Self::Failed { .. } => DeliveryStatus::Failed,
+        }
+    }
+}
+
 impl Delivery {
     pub fn status(&self) -> DeliveryStatus {
-        match self.state {
-            DeliveryState::Pending { .. } => DeliveryStatus::Pending,
-            DeliveryState::Delivered { .. } => DeliveryStatus::Delivered,
-            DeliveryState::Failed { .. } => DeliveryStatus::Failed,
-        }
+        self.state.status()
     }
 
     pub fn next_attempt_at(&self) -> Option<Timestamp> {

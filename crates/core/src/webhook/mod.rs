@@ -28,7 +28,6 @@ pub mod types;
 
 use std::borrow::Cow;
 
-use crate::table::Table;
 use crate::time::Span;
 
 pub use delivery::{Delivery, DeliveryId, DeliveryState, DeliveryStatus, Due, DueId};
@@ -70,16 +69,4 @@ impl Limits {
             Span::from_hours(24),
         ]),
     };
-}
-
-crate::tables! {
-    /// Tables of webhooks. All are durable, and belong to the notify service.
-    {
-        webhooks: Table<WebhookId, Webhook, AllWebhooks> => durable cached,
-        /// Events with deliveries; an event is kept as long as its last delivery.
-        events: Table<EventName, QueuedEvent> => durable uncached,
-        deliveries: Table<DeliveryId, Delivery> => durable cached,
-        /// Index of pending deliveries, by webhook and time.
-        due: Table<DueId, Due> => durable cached,
-    }
 }

@@ -4,12 +4,10 @@ use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::Hold;
 use holdfast_core::id::HoldId;
-use holdfast_core::schema::visit::{self, Visitor};
 use holdfast_core::schema::{
-    ChildRows, Filter, List, Listed, Order, Record, TableSchema, ToValue as _, Type as Kind, Value, ValueReader,
+    ChildRows, Damaged, Filter, List, Listed, Order, Retention, StoredRow, TableRow as _, TableSpec, ToValue as _,
+    Type as Kind, Value, ValueReader, registry,
 };
-use holdfast_core::table::{Scan, Table};
-use holdfast_core::working_set::Tables;
 use holdfast_engine::{Memory, StoreError};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
@@ -18,6 +16,7 @@ use super::load::{by_owner, damaged, row_values};
 use super::sql::{self, names};
 use crate::codec::{Col, type_of, value_of};
 use crate::error::explain;
+use crate::pipeline::{Pipeline, Ticket, params};
 
 /// Rows per page.
 const PAGE_ROWS: usize = 10_000;
@@ -25,31 +24,31 @@ const PAGE_ROWS: usize = 10_000;
 pub(crate) async fn list(client: &Client, list: &List) -> Result<Vec<Listed>, StoreError> {
     let (sql, values) = list_sql(list);
     let rows = query(client, &sql, &values).await?;
-    let owners = if list.schema.child_rows.is_some() { first_cells(list.schema, &rows)? } else { Vec::new() };
-    let lines = match &sql::of(list.schema).select_child_rows {
+    let owners = if list.spec.child_rows.is_some() { first_cells(list.spec, &rows)? } else { Vec::new() };
+    let lines = match &sql::of(list.spec).select_child_rows {
         Some(sql) if !owners.is_empty() => {
-            let kind = array_of(list.schema.key[0].kind);
+            let kind = array_of(list.spec.key[0].kind);
             client.query_typed(sql, &[(&owners, kind)]).await.map_err(|error| explain(&error))?
         }
         _ => Vec::new(),
     };
-    let mut lines = child_rows_of(list.schema, &lines)?;
+    let mut lines = child_rows_of(list.spec, &lines)?;
     let listed = rows.iter().map(|row| {
-        let values: Vec<_> = row_values(list.schema, row)?.into_iter().map(Value::into_owned).collect();
+        let values: Vec<_> = row_values(list.spec, row)?.into_iter().map(Value::into_owned).collect();
         let lines = lines.remove(&values[0]).unwrap_or_default();
         Ok(Listed { values, lines })
     });
     listed.collect()
 }
 
-fn first_cells<'a>(schema: &TableSchema, rows: &'a [Row]) -> Result<Vec<Col<Value<'a>>>, StoreError> {
-    rows.iter().map(|row| value_of(schema.key[0].kind, row, 0).map(Col)).collect()
+fn first_cells<'a>(spec: &TableSpec, rows: &'a [Row]) -> Result<Vec<Col<Value<'a>>>, StoreError> {
+    rows.iter().map(|row| value_of(spec.key[0].kind, row, 0).map(Col)).collect()
 }
 
 type OwnedChildRows = std::collections::HashMap<Value<'static>, Vec<Vec<Value<'static>>>>;
 
-fn child_rows_of(schema: &TableSchema, rows: &[Row]) -> Result<OwnedChildRows, StoreError> {
-    let lines = by_owner(schema, rows)?;
+fn child_rows_of(spec: &TableSpec, rows: &[Row]) -> Result<OwnedChildRows, StoreError> {
+    let lines = by_owner(spec, rows)?;
     let owned = |(owner, lines): (Value<'_>, Vec<ValueReader<'_>>)| {
         (owner.into_owned(), lines.into_iter().map(ValueReader::into_owned).collect())
     };
@@ -62,17 +61,17 @@ type Typed = (Col<Value<'static>>, Type);
 /// Builds a list's statement. A condition with an index is written as a range, not with `=`, so that only this index
 /// yields the rows in order. Otherwise the planner may scan the primary key in the hope of an early match.
 pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
-    let List { schema, by, filters, order, after, until, limit } = list;
-    let columns: Vec<_> = schema.columns().collect();
+    let List { spec, by, filters, order, after, until, limit } = list;
+    let columns: Vec<_> = spec.columns().collect();
     let mut values: Vec<Typed> = Vec::new();
-    let line_columns = schema.child_rows.as_ref().map_or(&[][..], |child_rows| child_rows.columns);
+    let line_columns = spec.child_rows.as_ref().map_or(&[][..], |child_rows| child_rows.columns);
     let mut placeholder = |column: &str, value: &Value<'static>| {
         let mut known = columns.iter().chain(line_columns);
         let kind = known.find(|known| known.name == column).map(|known| known.kind);
         values.push((Col(value.clone()), type_of(kind.expect("lists are by columns of their table"))));
         format!("${}", values.len())
     };
-    let key_names = names(schema.key);
+    let key_names = names(spec.key);
     let mut conditions = Vec::new();
     let (begin_sign, after_sign, until_sign, direction) = match order {
         Order::Ascending => (">=", ">", "<=", ""),
@@ -87,7 +86,7 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
     }
     if let Some(after) = after {
         let placeholders: Vec<_> =
-            schema.key.iter().zip(after).map(|(column, value)| placeholder(column.name, value)).collect();
+            spec.key.iter().zip(after).map(|(column, value)| placeholder(column.name, value)).collect();
         conditions.push(match by {
             Some((column, _)) => format!("({column}, {key_names}) {after_sign} ($1, {})", placeholders.join(", ")),
             None => format!("({key_names}) {after_sign} ({})", placeholders.join(", ")),
@@ -95,7 +94,7 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
     }
     if let Some(until) = until {
         let placeholders: Vec<_> =
-            schema.key.iter().zip(until).map(|(column, value)| placeholder(column.name, value)).collect();
+            spec.key.iter().zip(until).map(|(column, value)| placeholder(column.name, value)).collect();
         conditions.push(format!("({key_names}) {until_sign} ({})", placeholders.join(", ")));
     }
     for filter in filters {
@@ -107,7 +106,7 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
             Filter::IsNotNull(column) => format!("{column} IS NOT NULL"),
             Filter::HasChildRow(column, value) => {
                 let ChildRows { table, owner, .. } =
-                    schema.child_rows.as_ref().expect("a child-row filter needs a table with child rows");
+                    spec.child_rows.as_ref().expect("a child-row filter needs a table with child rows");
                 format!("{key_names} IN (SELECT {owner} FROM {table} WHERE {column} = {})", placeholder(column, value))
             }
         });
@@ -115,10 +114,10 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
     if conditions.is_empty() {
         conditions.push("true".into());
     }
-    let ordered = by.iter().map(|(column, _)| *column).chain(schema.key.iter().map(|column| column.name));
+    let ordered = by.iter().map(|(column, _)| *column).chain(spec.key.iter().map(|column| column.name));
     let ordered = ordered.map(|column| format!("{column}{direction}")).collect::<Vec<_>>().join(", ");
     let (columns, conditions) = (names(&columns), conditions.join(" AND "));
-    let sql = format!("SELECT {columns} FROM {} WHERE {conditions} ORDER BY {ordered} LIMIT {limit}", schema.table);
+    let sql = format!("SELECT {columns} FROM {} WHERE {conditions} ORDER BY {ordered} LIMIT {limit}", spec.table);
     (sql, values)
 }
 
@@ -132,64 +131,32 @@ async fn query(client: &Client, sql: &str, values: &[Typed]) -> Result<Vec<Row>,
 async fn pages(
     client: &Client,
     mut list: List,
-    mut each: impl FnMut(Vec<Listed>) -> Option<()> + Send,
+    mut each: impl FnMut(Vec<Listed>) -> Result<(), Damaged> + Send,
 ) -> Result<(), StoreError> {
     list.limit = PAGE_ROWS;
     loop {
         let page = self::list(client, &list).await?;
         let is_last = page.len() < PAGE_ROWS;
-        list.after = page.last().map(|last| last.values[..list.schema.key.len()].to_vec());
-        each(page).ok_or_else(|| damaged(list.schema))?;
+        list.after = page.last().map(|last| last.values[..list.spec.key.len()].to_vec());
+        each(page).map_err(damaged)?;
         if is_last {
             return Ok(());
         }
     }
 }
 
-fn all(schema: &'static TableSchema) -> List {
-    List { schema, by: None, filters: Vec::new(), order: Order::Ascending, after: None, until: None, limit: PAGE_ROWS }
-}
-
-/// Adapter that passes rows of a table to the auditor. `show` returns `None` if a row cannot be parsed.
-struct TableAuditor {
-    schema: &'static TableSchema,
-    show: fn(Listed, &mut Audit) -> Option<()>,
-}
-
-struct TableAuditors(Vec<TableAuditor>);
-
-impl Visitor<'static> for TableAuditors {
-    fn visit<R: Record, S: Scan<R::Key>>(&mut self, _table: &'static Table<R::Key, R, S>) {
-        fn show<R: Record>(listed: Listed, audit: &mut Audit) -> Option<()> {
-            let (key, row) = listed.read::<R>()?;
-            R::show(&key, &row, audit);
-            Some(())
-        }
-        self.0.push(TableAuditor { schema: R::SCHEMA, show: show::<R> });
-    }
-}
-
-/// Audits every row.
-pub(crate) async fn audit_durable(client: &Client, audit: &mut Audit) -> Result<(), StoreError> {
-    audit_tables(client, visit::durable, audit).await
-}
-
-async fn audit_tables(
-    client: &Client,
-    visit_tables: fn(&'static Tables, &mut TableAuditors),
-    audit: &mut Audit,
-) -> Result<(), StoreError> {
-    let mut auditors = TableAuditors(Vec::new());
-    visit_tables(visit::empty(), &mut auditors);
-    for TableAuditor { schema, show } in auditors.0 {
-        pages(client, all(schema), |page| page.into_iter().try_for_each(|row| show(row, audit))).await?;
+/// Passes every durable row to the auditor.
+pub(crate) async fn audit(client: &Client, audit: &mut Audit) -> Result<(), StoreError> {
+    for table in registry::durable() {
+        let show = |page: Vec<Listed>| page.into_iter().try_for_each(|row| table.show(row.into_stored(), audit));
+        pages(client, List::all(table.spec(), PAGE_ROWS), show).await?;
     }
     Ok(())
 }
 
 /// Rebuilds in-memory state from the live holds, page by page in the order of the index by end.
 pub(crate) async fn index_holds(client: &Client, memory: &mut Memory, now: Timestamp) -> Result<(), StoreError> {
-    let columns: Vec<_> = Hold::SCHEMA.columns().collect();
+    let columns: Vec<_> = Hold::SPEC.columns().collect();
     let sql = format!(
         "SELECT {} FROM hold WHERE state <> 'CONFIRMED' AND (ends_at, id) > ($1, $2) ORDER BY ends_at, id LIMIT {PAGE_ROWS}",
         names(&columns)
@@ -199,10 +166,12 @@ pub(crate) async fn index_holds(client: &Client, memory: &mut Memory, now: Times
         let after = [(Col(Value::Moment(ends_at)), Type::TIMESTAMPTZ), (Col(id.to_value().into_owned()), Type::UUID)];
         let rows = query(client, &sql, &after).await?;
         let hold = |row| {
-            Hold::take(&mut ValueReader::new(row_values(Hold::SCHEMA, row)?), Vec::new())
-                .ok_or_else(|| damaged(Hold::SCHEMA))
+            let stored = StoredRow { values: row_values(Hold::SPEC, row)?, lines: Vec::new() };
+            let (_, hold) =
+                stored.read::<HoldId, Hold>().ok_or(Damaged { table: Hold::SPEC.table }).map_err(damaged)?;
+            Ok(hold)
         };
-        let page: Vec<Hold> = rows.iter().map(|row| Ok(hold(row)?.1)).collect::<Result<_, StoreError>>()?;
+        let page: Vec<Hold> = rows.iter().map(hold).collect::<Result<_, StoreError>>()?;
         let is_last = page.len() < PAGE_ROWS;
         if let Some(last) = page.last() {
             (ends_at, id) = (last.ends_at(), last.id);
@@ -213,6 +182,13 @@ pub(crate) async fn index_holds(client: &Client, memory: &mut Memory, now: Times
             return Ok(());
         }
     }
+}
+
+/// Deletes at most `limit` rows of each table whose rows are purged by age. `kept` returns the time before which rows of a
+/// retention are purged.
+pub(crate) fn purge(pipeline: &mut Pipeline<'_>, kept: impl Fn(Retention) -> Timestamp, limit: usize) -> Vec<Ticket> {
+    let purges = sql::purges_by_age();
+    purges.map(|(sql, after)| pipeline.send(sql, params![Col(kept(after)), limit as i64])).collect()
 }
 
 fn array_of(kind: Kind) -> Type {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use holdfast_core::schema::table::LINE_NO;
-use holdfast_core::schema::{ChildRows, Column, TableSchema, Type, visit};
+use holdfast_core::schema::spec::LINE_NO;
+use holdfast_core::schema::{ChildRows, Column, Purge, Retention, TableSpec, Type, registry};
 
 pub(super) struct Sql {
     /// Last column is the version.
@@ -25,10 +25,19 @@ pub(super) struct Sql {
     pub(super) expect_range: String,
 }
 
-static DURABLE: LazyLock<Vec<(&'static str, Sql)>> = LazyLock::new(|| all(&visit::durable_schemas()));
-static LIVE: LazyLock<Vec<(&'static str, Sql)>> = LazyLock::new(|| all(&visit::live_schemas()));
-static BY_TABLE: LazyLock<HashMap<&'static str, &'static Sql>> =
-    LazyLock::new(|| DURABLE.iter().chain(&*LIVE).map(|(table, sql)| (*table, sql)).collect());
+static BY_TABLE: LazyLock<HashMap<&'static str, Sql>> =
+    LazyLock::new(|| registry::stored().map(|spec| (spec.table, Sql::of(spec))).collect());
+static PURGES: LazyLock<Vec<(String, Retention)>> = LazyLock::new(|| {
+    let delete = |TableSpec { table, key, purge, .. }: &TableSpec| {
+        let (Purge { column, after }, key) = ((*purge)?, names(key));
+        let sql = format!(
+            "DELETE FROM {table} WHERE ({key}) IN
+             (SELECT {key} FROM {table} WHERE {column} < $1 ORDER BY {column} LIMIT $2) RETURNING 1"
+        );
+        Some((sql, after))
+    };
+    registry::stored().filter_map(delete).collect()
+});
 
 /// Finds the confirmed ones among these holds.
 pub(super) const CONFIRMED: &str = "SELECT id FROM hold WHERE id = ANY ($1::uuid[]) AND state = 'CONFIRMED'";
@@ -36,12 +45,8 @@ pub(super) const CONFIRMED: &str = "SELECT id FROM hold WHERE id = ANY ($1::uuid
 pub(crate) const PURGE_HOLDS: &str = "DELETE FROM hold WHERE id IN
     (SELECT id FROM hold WHERE state <> 'CONFIRMED' AND ends_at < $1 ORDER BY ends_at LIMIT $2) RETURNING 1";
 
-fn all(schemas: &[&'static TableSchema]) -> Vec<(&'static str, Sql)> {
-    schemas.iter().map(|schema| (schema.table, Sql::of(schema))).collect()
-}
-
-pub(super) fn of(schema: &TableSchema) -> &'static Sql {
-    BY_TABLE[schema.table]
+pub(super) fn of(spec: &TableSpec) -> &'static Sql {
+    &BY_TABLE[spec.table]
 }
 
 /// Statements for connections that read.
@@ -49,11 +54,8 @@ pub(crate) fn reads() -> Vec<&'static str> {
     let of_table = |sql: &'static Sql| {
         [Some(&*sql.select), Some(&*sql.select_range), sql.select_child_rows.as_deref()].into_iter().flatten()
     };
-    BY_TABLE.values().copied().flat_map(of_table).chain([CONFIRMED]).collect()
+    BY_TABLE.values().flat_map(of_table).chain([CONFIRMED]).collect()
 }
-
-/// Tables partitioned by month, and their partitioning column.
-const BY_MONTH: &[(&str, &str)] = &[("time_slots", "slot_date")];
 
 /// Creates the partitions for rows about to be written.
 pub(super) const MAKE_MONTHS: &str = "SELECT make_months($1, $2::date[])";
@@ -62,9 +64,9 @@ pub(super) const MAKE_MONTHS: &str = "SELECT make_months($1, $2::date[])";
 pub(crate) const DROP_CLEARED_MONTH: &str = "SELECT drop_cleared_month()";
 
 /// Index of the partitioning column among the values of a row, if the table is partitioned.
-pub(super) fn month_at(schema: &TableSchema) -> Option<usize> {
-    let (_, column) = BY_MONTH.iter().find(|(table, _)| *table == schema.table)?;
-    schema.columns().position(|known| known.name == *column)
+pub(super) fn month_at(spec: &TableSpec) -> Option<usize> {
+    let column = spec.month?;
+    spec.columns().position(|known| known.name == column)
 }
 
 /// Statements for connections that write.
@@ -74,18 +76,28 @@ pub(crate) fn writes() -> Vec<&'static str> {
         let some = [&sql.copy, &sql.update, &sql.remake, &sql.insert_child_row].map(Option::as_deref);
         always.into_iter().chain(some).flatten()
     };
-    BY_TABLE.values().copied().flat_map(of_table).chain([MAKE_MONTHS, PURGE_HOLDS]).collect()
+    BY_TABLE.values().flat_map(of_table).chain([MAKE_MONTHS]).collect()
 }
 
 /// Statements for connections of servers that share the database.
 pub(crate) fn locks() -> Vec<&'static str> {
-    DURABLE.iter().flat_map(|(_, sql)| [&*sql.lock, &*sql.expect_range]).collect()
+    registry::durable().map(|table| of(table.spec())).flat_map(|sql| [&*sql.lock, &*sql.expect_range]).collect()
+}
+
+/// Statements that delete old rows.
+pub(crate) fn purges() -> Vec<&'static str> {
+    purges_by_age().map(|(sql, _)| sql).chain([PURGE_HOLDS]).collect()
+}
+
+/// Statements that delete rows by their age, each with the retention of the rows.
+pub(super) fn purges_by_age() -> impl Iterator<Item = (&'static str, Retention)> {
+    PURGES.iter().map(|(sql, after)| (&**sql, *after))
 }
 
 impl Sql {
-    fn of(schema: &TableSchema) -> Self {
-        let TableSchema { table, key, fixed, changing, child_rows } = schema;
-        let all: Vec<Column> = schema.columns().collect();
+    fn of(spec: &TableSpec) -> Self {
+        let TableSpec { table, key, fixed, changing, child_rows, .. } = spec;
+        let all: Vec<Column> = spec.columns().collect();
         let (keys, columns) = (names(key), names(&all));
         let same = each(key, " AND ", |name| format!("old.{name} = new.{name}"));
         let found = if key.len() == 1 {
@@ -94,7 +106,7 @@ impl Sql {
             format!("unnest({}) AS requested ({keys}) JOIN {table} USING ({keys})", arrays(key, 1))
         };
         // Implied by the key range, but repeated for partition pruning.
-        let within_months = month_at(schema).map_or_else(String::new, |at| {
+        let within_months = month_at(spec).map_or_else(String::new, |at| {
             format!(" AND {name} >= ${} AND {name} <= ${}", at + 1, key.len() + at + 1, name = key[at].name)
         });
         let (first, last) = (marks(key, 1), marks(key, key.len() + 1));
@@ -111,7 +123,8 @@ impl Sql {
             )
         };
         let owned = |ChildRows { table, owner, columns }: &ChildRows| {
-            let head = [Column { name: owner, kind: key[0].kind }, Column { name: LINE_NO, kind: Type::Int }];
+            let number = Column { name: LINE_NO, kind: Type::Int, is_nullable: false };
+            let head = [Column { name: owner, ..key[0] }, number];
             let all: Vec<Column> = head.into_iter().chain(columns.iter().copied()).collect();
             format!("INSERT INTO {table} ({}) SELECT * FROM unnest({})", names(&all), arrays(&all, 1))
         };
@@ -126,7 +139,7 @@ impl Sql {
             select_range: format!("SELECT {columns}, version FROM {table} WHERE {range}"),
             select_child_rows: child_rows.as_ref().map(lines),
             insert: format!("INSERT INTO {table} ({columns}) SELECT * FROM unnest({})", arrays(&all, 1)),
-            copy: month_at(schema).map(|_| format!("COPY {table} ({columns}) FROM STDIN (FORMAT binary)")),
+            copy: month_at(spec).map(|_| format!("COPY {table} ({columns}) FROM STDIN (FORMAT binary)")),
             insert_child_row: child_rows.as_ref().map(owned),
             update: (!changing.is_empty()).then(|| update(changing)),
             remake: (!fixed.is_empty()).then(|| update(&all[key.len()..])),

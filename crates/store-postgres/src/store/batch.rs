@@ -16,7 +16,7 @@ use crate::connection::Connection;
 use crate::error::{NOT_THE_LAST_COMMIT, UNEXPECTED_ROWS, explain};
 use crate::pipeline::{Pipeline, Transaction};
 use crate::readers::READ_TIMEOUT;
-use crate::records::{self, Of, RowVersions};
+use crate::records::{self, Of};
 use crate::shared;
 
 pub(super) struct Batch {
@@ -48,8 +48,7 @@ impl Session for Batch {
         let counted = shared::count_commit(transaction.pipeline(), expected, now);
         shared::write_sequences(transaction.pipeline(), rows);
         shared::write_idempotency_records(transaction.pipeline(), rows);
-        records::write_durable(transaction.pipeline(), rows);
-        records::write_holds(transaction.pipeline(), rows);
+        records::write(transaction.pipeline(), rows, Of::Everything);
         let appended = shared::append_outbox(transaction.pipeline(), outbox);
         let answers = match transaction.commit(COMMIT_TIMEOUT).await {
             Ok(answers) => answers,
@@ -99,5 +98,5 @@ pub(super) async fn load(connection: &Connection, rows: &mut WorkingSet) -> Resu
     let asked = records::PendingLoad::ask(&mut pipeline, rows, Of::Everything);
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
     shared.fill(&mut answers, rows)?;
-    asked.fill(&mut answers, rows, Of::Everything, &mut RowVersions::default(), None)
+    asked.fill(&mut answers, rows, None)
 }

@@ -13,7 +13,7 @@ use crate::error::explain;
 use crate::pipeline::{self, Pipeline};
 use crate::pool::within;
 use crate::readers::READ_TIMEOUT;
-use crate::records::{self, Of, RowVersions};
+use crate::records::{self, Of};
 use crate::shared::{self, Head};
 
 /// Optimistic attempts of a read before it takes the writer's lock.
@@ -127,7 +127,7 @@ async fn snapshot(
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
     let commits = Head::read(answers.one(head))?.commits;
     shared.fill(&mut answers, requests)?;
-    asked.fill(&mut answers, requests, Of::Everything, &mut RowVersions::default(), None)?;
-    asked_ahead.fill(&mut answers, ahead, Of::Everything, &mut RowVersions::default(), None)?;
+    asked.fill(&mut answers, requests, None)?;
+    asked_ahead.fill(&mut answers, ahead, None)?;
     Ok(Snapshot { commits, has_ranges_requested })
 }

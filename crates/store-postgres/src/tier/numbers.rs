@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use holdfast_core::WorkingSet;
-use holdfast_core::id::{IdRange, NUMBERS_PER_WEIGHT_MAX, Sequence};
+use holdfast_core::id::{IdRange, Sequence};
 use holdfast_core::schema::sequence;
 use holdfast_engine::StoreError;
 use parking_lot::Mutex;
@@ -13,29 +13,12 @@ use parking_lot::Mutex;
 use crate::codec::{Col, get};
 use crate::pipeline::{self, Pipeline, QueryResults, Ticket, params};
 
-/// Upper bound of the ids one batch can draw: most commands draw one, some as many as a cart has lines.
+/// Maximum weight of all commands of a batch.
+const WEIGHT_MAX: u64 = 16_384;
+
+/// Upper bound of the ids one batch can draw.
 fn batch_max(sequence: Sequence) -> u64 {
-    let commands = 16_384;
-    match sequence {
-        Sequence::InventoryReservation | Sequence::ProductOption | Sequence::WebhookDelivery => {
-            commands * NUMBERS_PER_WEIGHT_MAX as u64
-        }
-        Sequence::RoomType
-        | Sequence::StayReservation
-        | Sequence::User
-        | Sequence::Product
-        | Sequence::Order
-        | Sequence::Room
-        | Sequence::RoomReservation
-        | Sequence::Generation
-        | Sequence::TicketEvent
-        | Sequence::SeatReservation
-        | Sequence::Course
-        | Sequence::TeeSlot
-        | Sequence::Booking
-        | Sequence::Notification
-        | Sequence::Webhook => commands,
-    }
+    WEIGHT_MAX * sequence.numbers_per_weight_max() as u64
 }
 
 /// Enough for some batches, and small enough that a restart skips few ids.

@@ -16,7 +16,7 @@ use crate::error::{CommitError, UNEXPECTED_ROWS, explain};
 use crate::pipeline::{Pipeline, Transaction, column, params};
 use crate::pool::Manager;
 use crate::readers::READ_TIMEOUT;
-use crate::records;
+use crate::records::{self, Of};
 use crate::shared;
 
 /// Maximum age of the rows of a batch at commit. After a longer pause, other servers may have decided on live rows that
@@ -116,7 +116,7 @@ impl DurableSession {
         self.read_set.lock(pipeline, rows);
         insert_decisions(pipeline, committed);
         shared::write_idempotency_records(pipeline, rows);
-        records::write_durable(pipeline, rows);
+        records::write(pipeline, rows, Of::Durable);
         // Last: other servers' events wait from here to the commit.
         let appended = shared::append_outbox(pipeline, outbox);
         let committed = transaction.commit(COMMIT_TIMEOUT).await;

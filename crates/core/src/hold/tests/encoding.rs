@@ -8,23 +8,23 @@ use proptest::sample::Index;
 use super::*;
 use crate::money::AMOUNT_MAX;
 use crate::schema::codec;
-use crate::schema::record::Record as _;
+use crate::schema::row::TableRow as _;
 use crate::schema::value::{Value, ValueReader, Values};
 
 /// Returns the stored values of a hold, its key first.
 fn stored(hold: &Hold) -> Vec<Value<'static>> {
     let mut values = Values::default();
     Hold::put_key(&hold.id, &mut values);
-    hold.put(&hold.id, &mut values);
+    hold.put(&mut values);
     values.0.into_iter().map(Value::into_owned).collect()
 }
 
 /// Reads a hold; `None` if a value is not valid.
 fn read(values: Vec<Value<'_>>) -> Option<Hold> {
     let mut reader = ValueReader::new(values);
-    let (id, hold) = Hold::take(&mut reader, Vec::new())?;
+    let id = Hold::take_key(&mut reader)?;
+    let hold = Hold::take(&id, &mut reader, Vec::new())?;
     assert!(reader.is_empty(), "all values are read");
-    assert_eq!(id, hold.id);
     Some(hold)
 }
 
@@ -264,7 +264,7 @@ proptest! {
         };
         damages.iter().filter(of_values).for_each(|damage| damage.apply_to_values(&mut values));
         let mut reader = ValueReader::new(values);
-        if let Some((_, found)) = Hold::take(&mut reader, Vec::new()) {
+        if let Some(found) = Hold::take_key(&mut reader).and_then(|id| Hold::take(&id, &mut reader, Vec::new())) {
             assert_round_trip(&found);
         }
     }

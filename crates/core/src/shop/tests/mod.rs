@@ -25,6 +25,7 @@ use crate::audit::Audit;
 use crate::command::Command;
 use crate::event::Event;
 use crate::hold::Hold;
+use crate::id::UserId;
 use crate::rejection::{Fault, Rejection};
 use crate::table::StateSet as _;
 use crate::testing::World;

@@ -1,2 +1,0 @@
--- Holds of every type name their record alike.
-ALTER TABLE stay_hold RENAME COLUMN reservation_id TO record_id;
