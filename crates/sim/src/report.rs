@@ -6,7 +6,7 @@ use std::fmt;
 use holdfast_core::Rejection;
 
 use crate::Finding;
-use crate::stay::call::{CallResult, Reply};
+use crate::stay::call::{CallResult, Outcome, Reply};
 use crate::stay::runner::History;
 
 /// Counters by name.
@@ -38,7 +38,12 @@ impl Summary {
 
     pub(crate) fn count_result(&mut self, result: &CallResult) {
         match result {
-            CallResult::Reply(Reply::Done(_)) => self.count("done"),
+            CallResult::Reply(Reply::Done(outcome)) => {
+                self.count("done");
+                if matches!(outcome, Outcome::Extended(_)) {
+                    self.count("extended");
+                }
+            }
             CallResult::Reply(Reply::Replayed(_)) => self.count("replayed"),
             CallResult::Reply(Reply::Rejected(rejection)) => {
                 self.count(&rejection_name(rejection));
@@ -52,6 +57,7 @@ impl Summary {
 /// Name under which a rejection of any vertical is counted.
 pub(crate) fn rejection_name(rejection: &Rejection) -> String {
     let text = match rejection {
+        Rejection::Claim(rejection) => format!("{rejection:?}"),
         Rejection::Stay(rejection) => format!("{rejection:?}"),
         Rejection::Shop(rejection) => format!("{rejection:?}"),
         Rejection::Calendar(rejection) => format!("{rejection:?}"),

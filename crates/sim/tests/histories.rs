@@ -53,6 +53,7 @@ fn histories_reach_every_reply_and_crash() {
     let reached = run_histories(Profile::Embedded, 20_000..20_060, 40);
     for name in [
         "done",
+        "extended",
         "replayed",
         "no reply",
         "clock advanced",
@@ -64,6 +65,10 @@ fn histories_reach_every_reply_and_crash() {
         "crashed when Written",
         "crashed when Committed",
         "crashed when Applied",
+        "rejected: ClaimNotFound",
+        "rejected: ClaimExpired",
+        "rejected: ClaimAlreadyProcessed",
+        "rejected: ExtensionLimit",
         "rejected: RoomsInUse",
         "rejected: Forbidden",
         "rejected: IdempotencyKeyReused",

@@ -1,6 +1,7 @@
 //! Properties of the pure core for any commands at any times. Commands are generated as data, so that a failing list
 //! shrinks to the relevant ones.
 
+use holdfast_core::hold::{ExtendHold, NewEnd};
 use holdfast_core::id::UserId;
 use holdfast_core::stay::place::PlaceStayHold;
 use holdfast_core::stay::reservation::CancelStayReservation;
@@ -35,6 +36,7 @@ enum Action {
     Replace(Index),
     Confirm(Index),
     Cancel(Index),
+    Extend(Index, i64),
     CancelReservation(Index),
     SetQuantity { room_type: u64, quantity: u32 },
     SetClosed { room_type: u64, day: i32, closed: bool },
@@ -58,6 +60,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
         2 => any::<Index>().prop_map(Action::Replace),
         4 => any::<Index>().prop_map(Action::Confirm),
         3 => any::<Index>().prop_map(Action::Cancel),
+        3 => (any::<Index>(), 0..2 * ttl).prop_map(|(index, millis)| Action::Extend(index, millis)),
         2 => any::<Index>().prop_map(Action::CancelReservation),
         2 => (1..=2_u64, 0..4_u32).prop_map(|(room_type, quantity)| Action::SetQuantity { room_type, quantity }),
         1 => (1..=2_u64, 0..5, any::<bool>())
@@ -154,12 +157,22 @@ impl Session {
                 let (id, actor) = (hold_id(place, *at), Actor::User(place.user.clone()));
                 self.call(Request::Cancel(CancelStayHold::new(id, actor)));
             }
+            Action::Extend(index, millis) if holds > 0 => {
+                let (place, at) = &self.placed[index.index(holds)];
+                let (id, actor) = (hold_id(place, *at), Actor::User(place.user.clone()));
+                let end = NewEnd::Later(Span::from_millis(millis));
+                self.call(Request::Extend(ExtendHold { id, actor, end }));
+            }
             Action::CancelReservation(index) if reservations > 0 => {
                 let number = index.index(reservations) as u64 + 1;
                 let id = StayReservationId::new(number).expect("positive");
                 self.call(Request::CancelReservation(CancelStayReservation { id, actor: Actor::Admin }));
             }
-            Action::Replace(_) | Action::Confirm(_) | Action::Cancel(_) | Action::CancelReservation(_) => {}
+            Action::Replace(_)
+            | Action::Confirm(_)
+            | Action::Cancel(_)
+            | Action::Extend(..)
+            | Action::CancelReservation(_) => {}
         }
     }
 
@@ -237,9 +250,9 @@ proptest! {
     }
 
     #[test]
-    fn unreserved_units_are_free_after_last_ttl(actions in actions()) {
+    fn unreserved_units_are_free_after_last_end(actions in actions()) {
         let mut session = Session::run(&actions, |_| Ok(()))?;
-        session.now = session.now + TTL + Span::from_millis(1_000);
+        session.now = session.now + LIMITS.hold.lifetime_max + Span::from_millis(1_000);
         for room_type_availability in session.view().availability {
             for night in room_type_availability.nights {
                 prop_assert_eq!(night.held, 0);

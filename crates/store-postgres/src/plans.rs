@@ -43,6 +43,10 @@ async fn fill(client: &Client) {
              SELECT make_months('time_slots', ARRAY['2030-01-01', '2030-02-01', '2030-03-01', '2030-04-01']::date[]);
              INSERT INTO time_slots SELECT n, '2030-01-01'::date + n % 120, 540, 60, 'AVAILABLE', NULL, 1, 1, false, false,
                  false FROM generate_series(1, {ROWS}) n;
+             INSERT INTO hold SELECT gen_random_uuid(), 'STAY', now(), 'KRW', n, ends_at, NULL, ends_at,
+                 CASE WHEN n % 2 = 1 THEN 'CONFIRMED' ELSE 'HELD' END, NULL, 0, 0, 0, '', NULL, NULL
+                 FROM (SELECT n, '2026-01-01'::timestamptz + n * interval '1 s' + (n % 100 = 0)::int * interval '90 years'
+                     AS ends_at FROM generate_series(1, {ROWS}) n) AS hold_ends;
              INSERT INTO slot_generation_log SELECT n, n, '2030-01-01', 1, '2030-01-01', now()
                  FROM generate_series(1, {ROWS}) n;
              INSERT INTO ticket_event SELECT n, 'KRW', 1, 'concert', NULL, NULL, 800, true, 10, false, 1
@@ -93,6 +97,20 @@ async fn batch_statements_use_indexes() {
         let plan = plan(&client, sql).await;
         assert!(!plan.contains("Seq Scan"), "{sql}\n{plan}");
         assert!(!plan.contains("Hash Join") && !plan.contains("Merge Join"), "{sql}\n{plan}");
+    }
+}
+
+/// One hold in a hundred is live, among ended and confirmed ones.
+#[tokio::test]
+async fn purge_finds_holds_by_their_end() {
+    let database = postgres().database();
+    drop(PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap());
+    let client = connect(database.url(), Purpose::ByKey).await;
+    fill(&client).await;
+    for analyse in ["", "BEGIN READ WRITE; SET LOCAL statement_timeout = 0; ANALYZE hold; COMMIT"] {
+        client.batch_execute(analyse).await.unwrap();
+        let plan = plan(&client, records::PURGE_HOLDS).await;
+        assert!(plan.contains("hold_by_end") && !plan.contains("Seq Scan"), "{analyse}\n{plan}");
     }
 }
 

@@ -23,6 +23,9 @@ use crate::codec::{Bound, Moment, value_of};
 /// Number of holds that are indexed at a time when a store is opened.
 const REBUILD_SLICE: usize = 10_000;
 
+const PURGE_HOLDS: &str = "DELETE FROM hold WHERE id IN
+    (SELECT id FROM hold WHERE state <> 'CONFIRMED' AND ends_at < ?1 ORDER BY ends_at LIMIT ?2)";
+
 /// Loads all requested rows.
 pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Result<()> {
     let mut result = Ok(());
@@ -47,8 +50,7 @@ pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Resul
 
 /// Rebuilds in-memory state from the live holds, which an index finds by their end.
 pub(crate) fn index_holds(connection: &Connection, memory: &mut Memory, now: Timestamp) -> rusqlite::Result<()> {
-    let sql = format!("{} WHERE state <> 'CONFIRMED' AND ends_at > ?1", select(Hold::SPEC));
-    let mut select = connection.prepare(&sql)?;
+    let mut select = connection.prepare(&live_holds())?;
     let mut slice: Vec<Hold> = Vec::new();
     let mut rows = select.query([Bound(&Value::Moment(now))])?;
     while let Some(row) = rows.next()? {
@@ -64,11 +66,13 @@ pub(crate) fn index_holds(connection: &Connection, memory: &mut Memory, now: Tim
     Ok(())
 }
 
+fn live_holds() -> String {
+    format!("{} WHERE state <> 'CONFIRMED' AND ends_at > ?1", select(Hold::SPEC))
+}
+
 /// Deletes at most `limit` holds that ended before `ended_before` and have no records. Returns their number.
 pub(crate) fn purge_holds(connection: &Connection, ended_before: Timestamp, limit: usize) -> rusqlite::Result<usize> {
-    let sql = "DELETE FROM hold WHERE id IN
-        (SELECT id FROM hold WHERE state <> 'CONFIRMED' AND ends_at < ?1 ORDER BY ends_at LIMIT ?2)";
-    connection.prepare_cached(sql)?.execute((Bound(&Value::Moment(ended_before)), limit))
+    connection.prepare_cached(PURGE_HOLDS)?.execute((Bound(&Value::Moment(ended_before)), limit))
 }
 
 /// Deletes at most `limit` rows of each table whose rows are purged by age. `kept` returns the time before which rows of a
@@ -377,5 +381,38 @@ impl<'c> Statements<'c> {
             *slot = Some(self.connection.prepare_cached(sql)?);
         }
         Ok(slot.as_mut().expect("the statement was just prepared"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(connection: &Connection, sql: &str) -> String {
+        let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("the statement is valid");
+        let step = |row: &Row<'_>| row.get::<_, String>("detail");
+        let steps: Vec<_> = explain.query_map([], step).and_then(Iterator::collect).expect("a plan has steps");
+        steps.join("\n")
+    }
+
+    /// One hold in a hundred is live, among ended and confirmed ones.
+    #[test]
+    fn holds_are_found_by_their_end() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let options = crate::OpenOptions::new(directory.path());
+        let connection = crate::open::open_writer(&options).expect("a new file");
+        let fill = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)
+            INSERT INTO hold SELECT randomblob(16), 'STAY', 0, 'KRW', n, n + 9000000 * (n % 100 = 0), NULL,
+                n + 9000000 * (n % 100 = 0), iif(n % 2 = 1, 'CONFIRMED', 'HELD'), NULL, 0, 0, 0, x'', NULL, NULL
+            FROM numbers";
+        connection.execute_batch(fill).expect("the rows are valid");
+        for analyze in ["", "ANALYZE"] {
+            connection.execute_batch(analyze).expect("the table can be analyzed");
+            for sql in [&*live_holds(), PURGE_HOLDS] {
+                let plan = plan(&connection, sql);
+                assert!(plan.contains("INDEX hold_by_end (ends_at"), "{analyze} {sql}\n{plan}");
+                assert!(!plan.contains("SCAN hold"), "{analyze} {sql}\n{plan}");
+            }
+        }
     }
 }

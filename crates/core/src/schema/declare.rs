@@ -25,7 +25,6 @@
 ///   the fields. Instead of both, `row (a, b)` stores the row as if it were a field.
 /// - `computed`: columns that follow from the fields: written, and compared when they are read.
 /// - `lines`: field whose elements are child rows, see `child_row!`; their table, and its column with the parent's key.
-/// - `immutable`: rows are never updated or deleted.
 /// - `month`: column with the date by which the table is partitioned.
 /// - `purge`: column with the time by which old rows are purged, and their retention.
 /// - `name`: key of a live row in Redis, without the common prefix.
@@ -269,7 +268,6 @@ macro_rules! table_row {
         $(changing { $($changing:ident $(as $changing_as:tt)?),+ $(,)? };)?
         $(computed { $($computed:ident = |$computed_row:ident| $compute:expr),+ $(,)? };)?
         $(lines $lines:ident in $lines_table:literal by $owner:literal;)?
-        $(immutable $immutable:literal;)?
         $(month $month:literal;)?
         $(purge $purge_column:literal after $retention:ident;)?
         $(name |$name_key:pat_param| $name:expr;)?
@@ -292,7 +290,7 @@ macro_rules! table_row {
                 &$crate::schema::TableSpec {
                     table: $table,
                     is_index: $is_index,
-                    is_immutable: $crate::schema::declare::table_row!(@is_immutable $($immutable)?),
+                    is_immutable: false,
                     key: &KEY_COLUMNS,
                     fixed: &FIXED_COLUMNS,
                     changing: &CHANGING_COLUMNS,
@@ -340,8 +338,6 @@ macro_rules! table_row {
             $crate::schema::declare::table_row! { @audit $key $(|$audit_key, $audit_row, $audit| $show)? }
         }
     };
-    (@is_immutable) => { false };
-    (@is_immutable $immutable:literal) => { $immutable };
     (@option) => { None };
     (@option $value:expr) => { Some($value) };
     // Fields are read in the order of columns.

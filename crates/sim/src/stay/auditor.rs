@@ -150,6 +150,11 @@ impl Auditor {
                     format!("{call}: the number {} of the reservation is not unique", reservation.id)
                 })?;
             }
+            (Request::Extend(_), Outcome::Extended(hold)) => {
+                let known = self.holds.entry(hold.id).or_insert_with(|| KnownHold::new(hold));
+                ensure(known.may_become(hold), || format!("{call}: was {known:?}, is {hold:?}"))?;
+                known.row = hold.clone();
+            }
             (Request::CancelReservation(_), Outcome::Reservation(reservation)) => {
                 self.reservations.insert(reservation.id, reservation.clone());
             }
@@ -228,14 +233,24 @@ impl KnownHold {
         if before.state != HoldState::Held || before.version == hold.version {
             return before == hold;
         }
-        let Hold { state, version, lines, .. } = hold.clone();
+        let Hold { state, version, extensions, expires_at, lines, .. } = hold.clone();
         let has_same_lines = before.lines.len() == lines.len()
             && before
                 .lines
                 .iter()
                 .zip(&*lines)
                 .all(|(before, line)| Line { state: line.state, ..before.clone() } == *line);
-        has_same_lines && before.version < version && Hold { state, version, lines, ..before.clone() } == *hold
+        // Each extension moves the end, and only extensions do.
+        let (Some(changes), Some(moves)) =
+            (version.checked_sub(before.version), extensions.checked_sub(before.extensions))
+        else {
+            return false;
+        };
+        has_same_lines
+            && changes == u32::from(moves) + u32::from(state != HoldState::Held)
+            && (expires_at > before.expires_at) == (moves > 0)
+            && expires_at >= before.expires_at
+            && Hold { state, version, extensions, expires_at, lines, ..before.clone() } == *hold
     }
 }
 

@@ -4,7 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use holdfast_core::hold::Hold;
+use holdfast_core::command::Attempt;
+use holdfast_core::hold::{ExtendHold, Hold, NewEnd};
 use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::{self, IdempotencyRecordId};
 use holdfast_core::stay::place::{PlaceStayHold, PlaceStayHolds};
@@ -31,6 +32,7 @@ pub enum Request {
     PlaceMany(PlaceStayHolds),
     Confirm(ConfirmStayHold),
     Cancel(CancelStayHold),
+    Extend(ExtendHold),
     CancelReservation(CancelStayReservation),
 }
 
@@ -57,6 +59,7 @@ pub enum Outcome {
     Hold(Hold),
     Holds(Vec<Result<Hold, Rejection>>),
     Released,
+    Extended(Hold),
     Reservation(StayReservation),
 }
 
@@ -89,6 +92,7 @@ impl Call {
             Request::PlaceMany(command) => submit(batch, command, key, Outcome::Holds),
             Request::Confirm(command) => submit(batch, command, key, Outcome::Reservation),
             Request::Cancel(command) => submit(batch, command, key, |()| Outcome::Released),
+            Request::Extend(command) => submit(batch, command, key, Outcome::extended),
             Request::CancelReservation(command) => submit(batch, command, key, Outcome::Reservation),
         }
     }
@@ -111,6 +115,7 @@ impl Call {
                 command.decide(rows, at)?;
                 Outcome::Released
             }
+            Request::Extend(command) => Outcome::extended(command.decide(rows, at)?),
             Request::CancelReservation(command) => Outcome::Reservation(command.decide(rows, at)?),
         };
         if let Some(key) = &self.key {
@@ -138,6 +143,11 @@ impl Key {
 }
 
 impl Outcome {
+    /// The number of attempts to confirm a hold depends on the store.
+    fn extended(hold: Hold) -> Self {
+        Self::Extended(Hold { attempt: Attempt::default(), ..hold })
+    }
+
     /// Response as recorded under an idempotency key.
     pub fn render(&self) -> Vec<u8> {
         format!("{self:?}").into_bytes()
@@ -219,6 +229,13 @@ impl fmt::Display for Call {
             }
             Request::Confirm(ConfirmStayHold { id, actor, .. }) => write!(f, "confirm {} by {actor:?}", short_id(*id)),
             Request::Cancel(CancelStayHold { id, actor, .. }) => write!(f, "cancel {} by {actor:?}", short_id(*id)),
+            Request::Extend(ExtendHold { id, actor, end }) => {
+                write!(f, "extend {} by {actor:?} ", short_id(*id))?;
+                match end {
+                    NewEnd::Later(span) => write!(f, "by {} ms", span.as_millis()),
+                    NewEnd::At(end) => write!(f, "until {}", end.as_millis()),
+                }
+            }
             Request::CancelReservation(CancelStayReservation { id, actor }) => {
                 write!(f, "cancel reservation {id} by {actor:?}")
             }
@@ -253,6 +270,7 @@ impl fmt::Display for Reply {
                 f.debug_list().entries(lines).finish()
             }
             Self::Done(Outcome::Released) => write!(f, "released"),
+            Self::Done(Outcome::Extended(hold)) => write!(f, "extended until {}", hold.expires_at.as_millis()),
             Self::Done(Outcome::Reservation(reservation)) => {
                 write!(f, "reservation {} {:?}", reservation.id, reservation.state)
             }

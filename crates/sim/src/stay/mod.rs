@@ -1,5 +1,5 @@
-//! Random histories of stays: placing, replacing, confirming, cancelling, batches, changes of room types, closed nights
-//! and expiry, in any order and concurrently. A naive model predicts every reply and every count.
+//! Random histories of stays: placing, replacing, extending, confirming, cancelling, batches, changes of room types,
+//! closed nights and expiry, in any order and concurrently. A naive model predicts every reply and every count.
 //!
 //! | module | contents |
 //! | --- | --- |

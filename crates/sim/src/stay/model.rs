@@ -124,6 +124,7 @@ impl Model {
             Request::Cancel(command) => {
                 self.cancel(command.id, &command.actor.clone(), now).map(|()| Outcome::Released)
             }
+            Request::Extend(command) => self.extend(command, now).map(Outcome::Extended),
             Request::CancelReservation(command) => {
                 self.cancel_reservation(command.id, &command.actor.clone(), now).map(Outcome::Reservation)
             }

@@ -4,7 +4,7 @@
 use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft};
 use holdfast_core::time::Span;
-use holdfast_core::{Limits, Timestamp, stay};
+use holdfast_core::{Limits, Timestamp, hold, stay};
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
 use rand::rngs::StdRng;
@@ -40,12 +40,22 @@ const FIRST_DAYS: [Date; 5] =
 const QUANTITIES: [u32; 6] = [0, 1, 1, 2, 2, 3];
 const TTLS: [Span; 4] = [Span::from_millis(1_500), Span::from_secs(60), Span::from_secs(600), Span::from_hours(24)];
 
+/// From less than most TTLs to the longest of all.
+const LIFETIMES: [Span; 4] = [Span::from_secs(61), Span::from_hours(2), Span::from_hours(60), Span::from_days(31)];
+
 impl Workload {
     pub fn new(seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let hold_ttl = *TTLS.choose(&mut rng).expect("the list is not empty");
-        let limits =
-            Limits { holds_per_user_max: rng.random_range(1..=6), stay: stay::Limits { hold_ttl }, ..Limits::DEFAULT };
+        let limits = Limits {
+            holds_per_user_max: rng.random_range(1..=6),
+            hold: hold::Limits {
+                extensions_max: rng.random_range(1..=3),
+                lifetime_max: *LIFETIMES.choose(&mut rng).expect("the list is not empty"),
+            },
+            stay: stay::Limits { hold_ttl },
+            ..Limits::DEFAULT
+        };
         let room_types = (0..rng.random_range(1..=3)).map(|number| RoomTypeDraft {
             name: Some(format!("Room type {number}")),
             total_quantity: QUANTITIES.choose(&mut rng).copied(),

@@ -272,3 +272,48 @@ async fn batches_never_scan_whole_tables() {
     assert!(scans("idx_scan").await > by_key);
     assert_eq!(scans("seq_scan").await, whole_tables);
 }
+
+/// One hold in a hundred is live, among ended and confirmed ones: starting and purging read theirs only.
+#[tokio::test]
+async fn start_and_purge_find_holds_by_end() {
+    let database = database();
+    let client = connect(database.url()).await;
+    let (store, _) = open(database.url()).await;
+    run(&store, create(100_000)).await.unwrap();
+    run(&store, place(1)).await.unwrap();
+    drop(store);
+    let copies = "INSERT INTO hold
+        SELECT gen_random_uuid(), origin, created_at, currency, n, it.ends_at, NULL, it.ends_at, it.state, NULL, revision,
+            extensions, attempt, lines, NULL, NULL
+        FROM hold, generate_series(1, 99900) n, LATERAL (
+            SELECT CASE WHEN n % 100 < 50 THEN 'CONFIRMED' ELSE 'HELD' END AS state,
+                CASE WHEN n % 100 BETWEEN 1 AND 98 THEN timestamptz '2026-01-01' ELSE timestamptz '2027-02-01' END
+                    + n * interval '1 s' AS ends_at
+        ) AS it";
+    client.batch_execute(copies).await.unwrap();
+    // Scans of the whole table or of its primary key, and entries read of the index by end.
+    let scans = async || {
+        client.batch_execute("SELECT pg_stat_clear_snapshot(), pg_stat_force_next_flush()").await.unwrap();
+        let whole = "SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'hold'";
+        let keys = "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'hold_pk'";
+        let entries = "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'hold_by_end'";
+        (number(&client, whole).await, number(&client, keys).await, number(&client, entries).await)
+    };
+    for analyze in ["", "ANALYZE hold"] {
+        client.batch_execute(analyze).await.unwrap();
+        let before = scans().await;
+        let (store, _) = open(database.url()).await;
+        assert_eq!(counts(&store).await, (100_000, 0, 1_000));
+        assert!(store.purge(store::Keep::default()).await.unwrap(), "many more have ended");
+        drop(store);
+        // Statistics are reported when the connections have ended.
+        let began = std::time::Instant::now();
+        while scans().await.2 < before.2 + 2_000 && began.elapsed().as_secs() < 5 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        let after = scans().await;
+        assert_eq!(after.0, before.0, "{analyze}: the whole table is not read");
+        let (keys, entries) = (after.1 - before.1, after.2 - before.2);
+        assert!(keys <= 2_000 && (2_000..5_000).contains(&entries), "{analyze}: {keys} keys, {entries} entries");
+    }
+}

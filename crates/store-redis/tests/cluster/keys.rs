@@ -5,12 +5,16 @@ use holdfast_core::calendar::lock::LockSlots;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
 use holdfast_core::calendar::{LocalTime, OpenInterval, SlotStart};
+use holdfast_core::hold::{self, HoldState, LineState};
 use holdfast_core::id::UserId;
 use holdfast_core::stay::StayItem;
+use holdfast_core::time::Span;
+use holdfast_engine::Store as _;
+use holdfast_engine::store::Keep;
 use holdfast_testkit::Place;
 use redis::Commands as _;
 
-use crate::support::{Cluster, TTL, tomorrow};
+use crate::support::{Cluster, LIFETIME_MAX, TTL, tomorrow};
 
 /// Returns a connection to Redis, and the prefix of all keys.
 pub(crate) fn look_into(cluster: &Cluster) -> (redis::Connection, &str) {
@@ -43,6 +47,60 @@ async fn hold_keys_have_documented_names_and_ttl() {
     let value: Vec<u8> = redis.get(format!("{prefix}hold:{}", hold.id)).unwrap();
     let value = String::from_utf8_lossy(&value);
     assert!(value.contains("CANCELLED"), "ended holds stay readable: {value}");
+}
+
+/// Rows of a hold of weeks live as long as it does.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_long_hold_live_until_its_end() {
+    let cluster = Cluster::new();
+    let server = cluster.server().await;
+    let room_type = server.room_type(2).await;
+    let hold = server.place_long(5, room_type).await.unwrap();
+    let ended = server.place(6, room_type).await.unwrap();
+    server.cancel(ended.id).await.unwrap();
+
+    let (mut redis, prefix) = look_into(&cluster);
+    let (from, to) = (tomorrow(), tomorrow().tomorrow().unwrap());
+    let client_key = hold.item::<StayItem>().client_key.unwrap();
+    let kept = LIFETIME_MAX.as_millis() / 1_000;
+    let day = 24 * 3_600;
+    for (name, seconds) in [
+        (format!("hold:{}", hold.id), kept + day),
+        (format!("hold:idx:5:{room_type}:{from}:{to}"), kept),
+        (format!("hold:snapshot:{client_key}:{room_type}:{from}:{to}"), kept),
+        (format!("hold-count:{room_type}:{from}"), kept),
+        ("hold-count:user:stay:5".to_owned(), kept),
+        (format!("hold:{}", ended.id), day),
+    ] {
+        let ttl: i64 = redis.ttl(format!("{prefix}{name}")).unwrap();
+        assert!((seconds - 5..=seconds + 35).contains(&ttl), "{name}: {ttl} s, expected {seconds} s");
+    }
+}
+
+/// Confirming writes the hold to PostgreSQL, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn confirmed_hold_outlives_its_live_row() {
+    let cluster = Cluster::new();
+    let server = cluster.server().await;
+    let room_type = server.room_type(2).await;
+    let id = server.place_long(5, room_type).await.unwrap().id;
+    let reservation = server.confirm(id).await.unwrap().id;
+    let confirmed = server.ask(|rows, _| hold::get(rows, id)).await.unwrap().unwrap();
+    assert_eq!(confirmed.state, HoldState::Confirmed);
+    assert_eq!(confirmed.lines[0].state, LineState::Confirmed { record: reservation.get() });
+
+    let (mut redis, prefix) = look_into(&cluster);
+    let key = format!("{prefix}hold:{id}");
+    let (ttl, day): (i64, i64) = (redis.ttl(&key).unwrap(), 24 * 3_600);
+    assert!((day - 5..=day + 35).contains(&ttl), "{ttl} s");
+    let gone: i64 = redis.del(&key).unwrap();
+    assert_eq!(gone, 1);
+    for after in [25, 48, 60 * 24] {
+        cluster.clock.advance(Span::from_hours(after));
+        while server.store.purge(Keep::default()).await.unwrap() {}
+        let kept = cluster.server().await.ask(|rows, _| hold::get(rows, id)).await.unwrap();
+        assert_eq!(kept.as_ref(), Some(&confirmed), "after {after} h more");
+    }
 }
 
 /// Secondary index entries of a lost hold never block a user.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_core::actor::Actor;
-use holdfast_core::hold::{Hold, RecoverHold};
+use holdfast_core::hold::{self, ExtendHold, Hold, NewEnd, RecoverHold};
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::stay::availability::{NightAvailability, availability};
 use holdfast_core::stay::place::PlaceStayHold;
@@ -21,6 +21,8 @@ use uuid::Uuid;
 
 pub(crate) const TODAY: Date = date(2027, 3, 1);
 pub(crate) const TTL: Span = Span::from_secs(600);
+/// Longest time from placing a hold to its end.
+pub(crate) const LIFETIME_MAX: Span = Span::from_days(31);
 
 /// Shared storage of several servers.
 pub(crate) struct Cluster {
@@ -54,7 +56,12 @@ pub(crate) struct Server {
 }
 
 pub(crate) fn limits() -> Limits {
-    Limits { holds_per_user_max: 1_000, stay: stay::Limits { hold_ttl: TTL }, ..Limits::DEFAULT }
+    Limits {
+        holds_per_user_max: 1_000,
+        hold: hold::Limits { extensions_max: 5, lifetime_max: LIFETIME_MAX },
+        stay: stay::Limits { hold_ttl: TTL },
+        ..Limits::DEFAULT
+    }
 }
 
 impl Server {
@@ -91,6 +98,13 @@ impl Server {
 
     pub(crate) async fn place(&self, user: u64, room_type: RoomTypeId) -> Result<Hold, Refused> {
         self.run(place(user, room_type)).await
+    }
+
+    /// Places a hold that ends as late as possible.
+    pub(crate) async fn place_long(&self, user: u64, room_type: RoomTypeId) -> Result<Hold, Refused> {
+        let hold = self.place(user, room_type).await?;
+        let end = NewEnd::At(hold.created_at + LIFETIME_MAX);
+        self.run(ExtendHold { id: hold.id, actor: Actor::Admin, end }).await
     }
 
     pub(crate) async fn confirm(&self, id: HoldId) -> Result<StayReservation, Refused> {

@@ -131,6 +131,24 @@ async fn capacity_below_holds_is_rejected() {
     a.place(3, room_type).await.unwrap();
 }
 
+/// A hold of weeks outlives its night, and can still be confirmed.
+#[tokio::test(flavor = "multi_thread")]
+async fn capacity_below_long_holds_is_rejected() {
+    let cluster = Cluster::new();
+    let (a, b) = (cluster.server().await, cluster.server().await);
+    let room_type = a.room_type(1).await;
+    let hold = a.place_long(1, room_type).await.unwrap();
+    cluster.clock.advance(Span::from_hours(31 * 24 - 1));
+    assert_eq!(
+        rejected(b.lower(room_type, 0).await),
+        Rejection::Stay(StayRejection::RoomsInUse { date: tomorrow(), in_use: 1 })
+    );
+    b.confirm(hold.id).await.unwrap();
+    let mut audit = Audit::new(a.clock.now());
+    a.store.audit(&mut audit).await.unwrap();
+    assert_eq!(audit.finish(), [""; 0]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_decrease_keeps_holds_backed() {
     for round in 0..10 {

@@ -1,9 +1,10 @@
 //! Each command of stays by the contract: a rejection, in the contract's order of checks, or a change of the lists.
 
 use holdfast_core::command::Attempt;
-use holdfast_core::hold::{Hold, HoldState, Item, Line, LineState, Origin};
+use holdfast_core::hold::{ExtendHold, Hold, HoldState, Item, Line, LineState, NewEnd, Origin};
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::money::{Currency, PRICE_MAX};
+use holdfast_core::rejection::ClaimRejection;
 use holdfast_core::stay::place::PlaceStayHold;
 use holdfast_core::stay::room_type::{RoomTypeDraft, SetNightsClosed, TOTAL_QUANTITY_MAX};
 use holdfast_core::stay::{
@@ -161,6 +162,37 @@ impl Model {
         self.find_open_hold(id, actor, now)?;
         self.set_state(id, HoldState::Cancelled);
         Ok(())
+    }
+
+    pub(super) fn extend(&mut self, command: &ExtendHold, now: Timestamp) -> Result<Hold, Rejection> {
+        let refuse = |rejection| Err(Rejection::Claim(rejection));
+        let (hold_limits, id) = (self.limits.hold.clone(), command.id);
+        let Some(hold) = self.holds.iter_mut().find(|hold| hold.id == id) else {
+            return refuse(ClaimRejection::ClaimNotFound);
+        };
+        check_owner(&command.actor, &hold.owner)?;
+        match hold.state {
+            HoldState::Prepared => unreachable!("the model confirms in one step"),
+            HoldState::Cancelled | HoldState::Confirmed => return refuse(ClaimRejection::ClaimAlreadyProcessed),
+            HoldState::Held if now < hold.expires_at => {}
+            HoldState::Held | HoldState::Replaced { .. } => return refuse(ClaimRejection::ClaimExpired),
+        }
+        let (field, end) = match command.end {
+            NewEnd::Later(span) => ("seconds", hold.expires_at + span),
+            NewEnd::At(end) => ("until", end),
+        };
+        let end = full_second(end);
+        if end <= hold.expires_at {
+            return Err(Rejection::invalid(field, Fault::EmptyRange));
+        }
+        let max_until = full_second(hold.created_at + hold_limits.lifetime_max);
+        if hold.extensions == hold_limits.extensions_max || max_until < end {
+            return refuse(ClaimRejection::ExtensionLimit { max_until });
+        }
+        hold.expires_at = end;
+        hold.extensions += 1;
+        hold.version += 1;
+        Ok(hold.clone())
     }
 
     pub(super) fn cancel_reservation(

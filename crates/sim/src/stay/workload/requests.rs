@@ -1,6 +1,6 @@
 //! Single calls: sensible, conflicting, invalid and repeated ones.
 
-use holdfast_core::hold::Hold;
+use holdfast_core::hold::{ExtendHold, Hold, NewEnd};
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::stay::place::{PlaceStayHold, PlaceStayHolds};
@@ -9,6 +9,7 @@ use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft, SetNightsClo
 use holdfast_core::stay::{
     CancelStayHold, ClientHoldKey, ConfirmStayHold, DAYS_AHEAD_MAX, RoomTypeId, StayDates, StayItem, StayReservationId,
 };
+use holdfast_core::time::Span;
 use holdfast_core::{Actor, Timestamp};
 use jiff::civil::Date;
 use rand::RngExt;
@@ -86,15 +87,20 @@ impl Workload {
                 let (id, actor) = self.plan_hold(model, now, batch);
                 (Request::Confirm(ConfirmStayHold::new(id, actor.clone())), actor)
             }
-            62..76 => {
+            62..72 => {
                 let (id, actor) = self.plan_hold(model, now, batch);
                 (Request::Cancel(CancelStayHold::new(id, actor.clone())), actor)
             }
-            76..84 if !model.reservations().is_empty() => {
+            72..80 => {
+                let (id, actor) = self.plan_hold(model, now, batch);
+                let end = self.plan_end(model, id, now);
+                (Request::Extend(ExtendHold { id, actor: actor.clone(), end }), actor)
+            }
+            80..86 if !model.reservations().is_empty() => {
                 let (id, actor) = self.plan_reservation(model);
                 (Request::CancelReservation(CancelStayReservation { id, actor: actor.clone() }), actor)
             }
-            76..92 => (Request::ChangeRoomType(self.plan_change(model)), Actor::Admin),
+            80..92 => (Request::ChangeRoomType(self.plan_change(model)), Actor::Admin),
             _ => (Request::SetNightsClosed(self.plan_closing(model, now)), Actor::Admin),
         }
     }
@@ -154,6 +160,22 @@ impl Workload {
         match chosen.cloned() {
             Some((id, owner)) => (id, self.actor_for(owner)),
             None => (self.hold_id(now), Actor::User(self.user())),
+        }
+    }
+
+    /// Plans a later end, at times the last one that is allowed, the first one that is not, or the present one.
+    fn plan_end(&mut self, model: &Model, id: HoldId, now: Timestamp) -> NewEnd {
+        let lifetime_max = self.limits.hold.lifetime_max;
+        let known = model.holds().iter().find(|hold| hold.id == id);
+        let (created_at, expires_at) = known.map_or((now, now), |hold| (hold.created_at, hold.expires_at));
+        let last = created_at + lifetime_max;
+        match self.rng.random_range(0..100) {
+            0..25 => NewEnd::Later(self.limits.stay.hold_ttl),
+            25..45 => NewEnd::Later(Span::from_millis(self.rng.random_range(0..=2_000))),
+            45..75 => NewEnd::At(now + Span::from_millis(self.rng.random_range(0..=lifetime_max.as_millis()))),
+            75..90 => NewEnd::At(last),
+            90..95 => NewEnd::At(last + Span::from_secs(1)),
+            _ => NewEnd::At(expires_at),
         }
     }
 
