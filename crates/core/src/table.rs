@@ -26,6 +26,7 @@ pub(crate) use state::SWEEPS;
 pub use state::TableState;
 
 use crate::command::NeedRows;
+use crate::id::HoldId;
 use crate::time::Timestamp;
 
 /// A row of a table.
@@ -50,7 +51,7 @@ pub trait Row: Clone + Debug {
         false
     }
 
-    /// Adds a quantity to the row, or subtracts a negative one. Implemented by tallies only.
+    /// Adds a quantity to the row, or subtracts a negative one. Implemented by tallies and lists of holds.
     fn apply_count(&mut self, count: Count) {
         unreachable!("{count:?} in a row without counts");
     }
@@ -63,6 +64,8 @@ pub struct Count {
     /// `None`: a prepared quantity, which does not end by time.
     pub ends_at: Option<Timestamp>,
     pub now: Timestamp,
+    /// Hold to be listed under its end, in rows that list holds instead of quantities.
+    pub hold: Option<HoldId>,
 }
 
 /// Key of a table.

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use crate::id::UserId;
 use crate::table::{Count, Row, Scan};
 use crate::time::{Timestamp, date_ordinal};
 
@@ -72,13 +71,6 @@ impl Scan<Unit> for Units {
             Kind::Room | Kind::Ticket => (first.part..=self.last_part).map(|part| Unit { part, ..first }).collect(),
         }
     }
-}
-
-/// Key of the number of live holds of one user, per kind.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Holder {
-    pub kind: Kind,
-    pub user: UserId,
 }
 
 /// All units of a kind with the same resource id.

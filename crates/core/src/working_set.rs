@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::command::{Decision, NeedRows};
 use crate::event::{Event, EventLog};
+use crate::hold::owner::{OwnerHolds, OwnerPage};
 use crate::hold::{AttemptId, Decided, Hold};
 use crate::id::{HoldId, IdRange, Sequence};
 use crate::idempotency::{IdempotencyRecord, IdempotencyRecordId};
@@ -12,7 +13,7 @@ use crate::schema::unit::UnitName;
 use crate::schema::{calendar, relay, shop, stay, tee, ticket, webhook};
 use crate::table::{Row, TableSet};
 use crate::time::Timestamp;
-use crate::unit::{CapacityFence, Holder, Resource, Tally, Unit, Units};
+use crate::unit::{CapacityFence, Resource, Tally, Unit, Units};
 
 /// All rows that a decision can see. A new vertical adds a field to [`Tables`].
 #[derive(Debug, Default)]
@@ -52,12 +53,12 @@ crate::tables! {
             row (prepared, ends);
             name |unit| UnitName(*unit);
         },
-        /// Secondary index: number of live holds per user and kind.
-        holders: Table<Holder, Tally> => live complete {
-            table "holder";
-            key { kind, user as user_id };
-            row (prepared, ends);
-            name |holder| format_args!("hold-count:user:{}:{}", holder.kind.name(), holder.user.key_part());
+        /// Secondary index: live holds of users, by kind.
+        owner_holds: Table<OwnerPage, OwnerHolds> => live complete {
+            table "owner_holds";
+            key { kind, user as user_id, page };
+            row (holds, overflow_prepared, overflow_ends);
+            name |key| format_args!("holds:{}:{}:{}", key.kind.name(), key.user.key_part(), key.page);
         },
         /// Capacity fences. Used only where live and durable rows lie in two stores.
         fences: Table<Resource, CapacityFence> => live complete {

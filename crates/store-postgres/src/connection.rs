@@ -58,6 +58,8 @@ const BY_KEY: &[(&str, &str)] = &[
     ("statement_timeout", "2000"),
     // Shorter than the statement timeout, so that a wait for another server ends as a conflict.
     ("lock_timeout", "1000"),
+    // A server that is paused within a transaction keeps its locks until then, and leases are taken over within 3 s.
+    ("idle_in_transaction_session_timeout", "1500"),
 ];
 
 /// Session settings for lists and audits, where the planner's statistics help.

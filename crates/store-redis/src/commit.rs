@@ -18,8 +18,8 @@ use crate::read_set::{LiveReadSet, READ_AGE_MAX};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("compare_and_set.lua")));
 
-/// Minimum time to live of every row, also of one without effect: see the script.
-const ROW_KEPT_MIN: Span = Span::from_secs(30);
+/// Time to live added to each written row, so that a deleted or ended one still conflicts with older reads.
+const ROW_TTL_MIN: Span = Span::from_secs(30);
 /// Time to live of rows that do not expire by themselves. Recovery finishes abandoned attempts long before.
 const PREPARED_TTL: Span = Span::from_hours(7 * 24);
 
@@ -42,7 +42,7 @@ impl LiveTier {
         rows.idempotency_records.live_changes(&mut write);
         let mut attempts = ConfirmAttempts::of(rows, read_set.now);
         if self.has_clock_override() {
-            // A test's clock stands still meanwhile.
+            // A test's clock does not advance between read and commit.
             attempts.age_max = READ_AGE_MAX;
         }
         let call = call(self.keys(), epoch, read_set, &writes, &attempts);
@@ -57,7 +57,7 @@ impl LiveTier {
         let mut name = self.keys().prefix.clone();
         change.write_name(&mut name);
         let mut value = format!("{:016x}", self.next_version()).into_bytes();
-        let mut kept = ROW_KEPT_MIN;
+        let mut kept = ROW_TTL_MIN;
         if !change.is_deleted() {
             change.encode(&mut value);
             let rest = change.kept_until(now).map(|until| Span::from_millis(until.as_millis() - now.as_millis()));

@@ -25,9 +25,9 @@ use crate::read_set::{self, LiveReadSet, Lookup};
 /// Maximum number of rows per command.
 const ROWS_PER_COMMAND_MAX: usize = 4_096;
 /// Time to live of the row that a probe writes.
-const PROBE_KEPT: Span = Span::from_secs(10);
+const PROBE_TTL: Span = Span::from_secs(10);
 /// Maximum number of attempts of a read, which restarts after a new epoch was begun.
-const READS_MAX: usize = 4;
+const READ_ATTEMPTS_MAX: usize = 4;
 
 /// Policy for lost data of Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl LiveTier {
     /// Whether Redis takes writes: a replica, a wrong node of a cluster, or a Redis without memory refuses them.
     pub async fn check_write(&self) -> Result<(), StoreError> {
         let mut probe = redis::pipe();
-        probe.cmd("SET").arg(self.shared.keys.probe()).arg(1).arg("PX").arg(PROBE_KEPT.as_millis());
+        probe.cmd("SET").arg(self.shared.keys.probe()).arg(1).arg("PX").arg(PROBE_TTL.as_millis());
         self.shared.connection.ask(&probe).await.map(|_| ())
     }
 
@@ -128,7 +128,7 @@ impl LiveTier {
         self.load_with_cache_versions(rows, read_set, &[]).await.map(|(now, _)| now)
     }
 
-    /// Loads like [`load`](Self::load), and returns the cache versions of these parts as of then or later.
+    /// Loads like [`load`](Self::load), and returns the cache versions of these parts, at least as new as the loaded rows.
     pub(crate) async fn load_with_cache_versions(
         &self,
         rows: &mut WorkingSet,
@@ -187,7 +187,7 @@ impl LiveTier {
         Ok((answer.now, answer.cache_versions))
     }
 
-    /// Passes the holds on these units to the auditor.
+    /// Passes the held quantities of these units to the auditor.
     pub(crate) async fn audit(&self, units: &[Units], audit: &mut Audit) -> Result<(), StoreError> {
         let mut rows = WorkingSet::default();
         for units in units {
@@ -216,21 +216,21 @@ impl LiveTier {
         for part in parts {
             pipeline.add_command(cache_versions::ask(&keys.cache_version(*part)));
         }
-        for _ in 0..READS_MAX {
+        for _ in 0..READ_ATTEMPTS_MAX {
             let mut answers = connection.ask(&pipeline).await?.into_iter();
             let (Some(time), Some(latest), Some(found)) = (answers.next(), answers.next(), answers.next()) else {
                 return Err(unexpected(&answers));
             };
-            let latest: Option<i64> = redis::from_redis_value(latest).map_err(|_| unexpected(&time))?;
+            let latest: Option<i64> = redis::from_redis_value(latest).map_err(|error| unreadable("clock", &error))?;
             let read_at = micros_of(&time)?.max(latest.unwrap_or_default());
             let now = self.shared.monotonic_now(read_at);
-            let found: Option<String> = redis::from_redis_value(found).map_err(|_| unexpected(&time))?;
+            let found: Option<String> = redis::from_redis_value(found).map_err(|error| unreadable("epoch", &error))?;
             match known_epoch.look(found.as_deref(), self.shared.next_version(), now) {
                 FoundEpoch::Same(epoch) => {
                     let mut values = Vec::with_capacity(names.len());
                     for part in answers.by_ref().take(names.len().div_ceil(ROWS_PER_COMMAND_MAX)) {
                         let part: Vec<Option<Vec<u8>>> =
-                            redis::from_redis_value(part).map_err(|_| unexpected(&time))?;
+                            redis::from_redis_value(part).map_err(|error| unreadable("rows", &error))?;
                         values.extend(part);
                     }
                     let cache_versions =
@@ -337,6 +337,10 @@ fn idempotency_record(id: &IdempotencyRecordId, encoded: &[u8]) -> Option<Idempo
 pub(crate) fn micros_of(time: &Value) -> Result<i64, StoreError> {
     let (seconds, micros): (i64, i64) = redis::from_redis_value_ref(time).map_err(|_| unexpected(time))?;
     Ok(seconds * 1_000_000 + micros)
+}
+
+fn unreadable(what: &str, error: &redis::ParsingError) -> StoreError {
+    StoreError::Damaged(format!("Redis: the {what} cannot be read: {error}"))
 }
 
 pub(crate) fn unexpected(what: &impl std::fmt::Debug) -> StoreError {

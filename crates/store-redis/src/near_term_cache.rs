@@ -11,64 +11,65 @@ use parking_lot::{Mutex, MutexGuard};
 const CACHED_ROWS_MAX: usize = 2_500_000;
 
 #[derive(Default)]
-pub(crate) struct NearTermCache(Mutex<Kept>);
+pub(crate) struct NearTermCache(Mutex<Entries>);
 
 #[derive(Default)]
-struct Kept {
-    parts: HashMap<PartId, (Validity, Arc<CachedPart>)>,
+struct Entries {
+    parts: HashMap<PartId, (EntryVersion, Arc<CachedPart>)>,
     size: usize,
     /// Parts that a caller is loading into the cache.
-    being_read: HashSet<PartId>,
+    loading: HashSet<PartId>,
 }
 
 /// Version of a cache entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Validity {
+pub(crate) struct EntryVersion {
     pub cache_version: String,
     /// Number of the connection to Redis: after a restart of Redis, an older cache version may reappear.
     pub connection: u64,
 }
 
 impl NearTermCache {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn entries(&self) -> MutexGuard<'_, Entries> {
         self.0.lock()
     }
 
-    pub(crate) fn cached_under(&self, part: PartId, under: &Validity) -> Option<Arc<CachedPart>> {
-        self.kept().parts.get(&part).filter(|(cached_under, _)| cached_under == under).map(|(_, part)| part.clone())
+    pub(crate) fn get(&self, part: PartId, version: &EntryVersion) -> Option<Arc<CachedPart>> {
+        self.entries().parts.get(&part).filter(|(cached, _)| cached == version).map(|(_, part)| part.clone())
     }
 
-    pub(crate) fn keep(&self, under: Validity, part: Arc<CachedPart>) {
-        let mut forgotten = HashMap::new();
-        let mut kept = self.kept();
-        if kept.size + part.size() > CACHED_ROWS_MAX {
-            forgotten = std::mem::take(&mut kept.parts);
-            kept.size = 0;
+    pub(crate) fn insert(&self, version: EntryVersion, part: Arc<CachedPart>) {
+        let mut evicted = HashMap::new();
+        let mut entries = self.entries();
+        if let Some((_, before)) = entries.parts.remove(&part.id()) {
+            entries.size -= before.size();
         }
-        kept.size += part.size();
-        if let Some((_, before)) = kept.parts.insert(part.id(), (under, part)) {
-            kept.size -= before.size();
+        if entries.size + part.size() > CACHED_ROWS_MAX {
+            evicted = std::mem::take(&mut entries.parts);
+            entries.size = 0;
         }
+        entries.size += part.size();
+        entries.parts.insert(part.id(), (version, part));
         // Dropped after the lock is released.
-        drop(kept);
-        drop(forgotten);
+        drop(entries);
+        drop(evicted);
     }
 
     /// Lets one caller at a time load a part; other callers read it without caching.
-    pub(crate) fn begin_reading(&self, part: PartId) -> Option<Reading<'_>> {
+    pub(crate) fn try_begin_load(&self, part: PartId) -> Option<LoadGuard<'_>> {
         // Created lazily: dropping one takes the lock that is held here.
-        self.kept().being_read.insert(part).then(|| Reading { near_term_cache: self, part })
+        self.entries().loading.insert(part).then(|| LoadGuard { near_term_cache: self, part })
     }
 }
 
 /// Exclusive right to load a part into the cache.
-pub(crate) struct Reading<'a> {
+pub(crate) struct LoadGuard<'a> {
     near_term_cache: &'a NearTermCache,
     part: PartId,
 }
 
-impl Drop for Reading<'_> {
+impl Drop for LoadGuard<'_> {
     fn drop(&mut self) {
-        self.near_term_cache.kept().being_read.remove(&self.part);
+        self.near_term_cache.entries().loading.remove(&self.part);
     }
 }

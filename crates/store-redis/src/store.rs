@@ -19,7 +19,7 @@ use holdfast_store_postgres::{Drawn, DurableSession, DurableTier, ReadSet};
 use crate::cache_versions::CacheVersion;
 use crate::fault::{Faults, Point};
 use crate::live::LiveTier;
-use crate::near_term_cache::{NearTermCache, Validity};
+use crate::near_term_cache::{NearTermCache, EntryVersion};
 use crate::read_set::LiveReadSet;
 
 /// Number of units that the auditor looks up at once. An unbounded range counts as that many.
@@ -100,7 +100,7 @@ impl ClusterStore {
         let kept = match cache_version {
             CacheVersion::Changing => return Ok(()),
             CacheVersion::Is(cache_version) => {
-                self.near_term_cache.cached_under(part, &Validity { cache_version, connection })
+                self.near_term_cache.get(part, &EntryVersion { cache_version, connection })
             }
             CacheVersion::Missing => None,
         };
@@ -115,7 +115,7 @@ impl ClusterStore {
     /// Loads all near-term rows of a part into the cache. If the part is changed meanwhile, its version is gone
     /// and the entry is invalid; if Redis fails, the part is not cached.
     async fn read_into_cache(&self, part: PartId, rows: &mut WorkingSet, now: Timestamp) -> Result<(), StoreError> {
-        let Some(_reading) = self.near_term_cache.begin_reading(part) else { return Ok(()) };
+        let Some(_loading) = self.near_term_cache.try_begin_load(part) else { return Ok(()) };
         let connection = self.live.connection().opened();
         let Ok(Some(cache_version)) = self.live.cache_version(part).await else { return Ok(()) };
         let mut requests = CachedPart::requests(part, now);
@@ -123,7 +123,7 @@ impl ClusterStore {
         let read = Arc::new(CachedPart::from_rows(part, now, &requests));
         read.answer(rows);
         if read.exists() {
-            self.near_term_cache.keep(Validity { cache_version, connection }, read);
+            self.near_term_cache.insert(EntryVersion { cache_version, connection }, read);
         } else {
             // A request for a missing part leaves no key behind.
             self.live.delete_cache_version(part).await.ok();

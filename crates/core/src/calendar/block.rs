@@ -10,10 +10,10 @@ use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_starts, not_available};
 use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
-use crate::hold::{AttemptId, Decided, Item, Origin, Placement, confirm, place};
+use crate::hold::{confirm, owner, place, AttemptId, Decided, Item, Origin, Placement};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
-use crate::unit::{Holder, Kind};
+use crate::unit::Kind;
 use crate::working_set::WorkingSet;
 
 /// Reason why a slot is not for sale.
@@ -60,7 +60,7 @@ impl TwoPhase for BlockSlots {
     type Prepared = AttemptId;
 
     fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<AttemptId> {
-        rows.holders.request(&Holder { kind: Kind::Room, user: UserId::SYSTEM });
+        owner::request(rows, Kind::Room, &UserId::SYSTEM);
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;
         let line = |(id, slot): &(SlotId, Slot)| LockedSlot { start: id.start, minutes: slot.minutes, price: 0 };
         let lock = Placement {

@@ -74,6 +74,7 @@ impl LineItem for SlotsItem {
 
     fn insert_indexes(&self, hold: &Hold, rows: &mut WorkingSet, _now: Timestamp) -> Decision<()> {
         for id in self.ids() {
+            rows.calendar.by_slot.get(&id)?;
             rows.calendar.by_slot.put(id, LiveLock { hold: hold.id, expires_at: hold.ends_at() });
         }
         Ok(())

@@ -9,11 +9,11 @@ use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, check_starts, not_available};
 use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
-use crate::hold::{self, Hold, Item, Origin, Placement, cancel, place};
+use crate::hold::{self, cancel, owner, place, Hold, Item, Origin, Placement};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection};
 use crate::time::{Span, Timestamp};
-use crate::unit::{Holder, Kind};
+use crate::unit::Kind;
 use crate::working_set::WorkingSet;
 
 /// Locks slots, all or none. Live locks of the same user that overlap are replaced as a whole, in the same commit:
@@ -95,7 +95,7 @@ impl LockSlots {
 
     fn request_rows(&self, rows: &mut WorkingSet, ids: &[SlotId]) {
         rows.calendar.rooms.request(&self.room);
-        rows.holders.request(&Holder { kind: Kind::Room, user: self.user.clone() });
+        owner::request(rows, Kind::Room, &self.user);
         for id in ids {
             slot::request_rows(rows, *id);
         }

@@ -25,7 +25,7 @@ impl Row for Decided {}
 /// Records that a hold becomes.
 #[derive(Clone, Copy, Debug)]
 pub enum Records<'a> {
-    /// All held lines become one record, or one each of a hold with a single line.
+    /// One record for all held lines.
     Shared(u64),
     /// The lines of the confirmed hold; lines that were not confirmed are released.
     Lines(&'a [Line]),
@@ -136,7 +136,7 @@ pub fn finish(rows: &mut WorkingSet, of: AttemptId, records: Option<Records<'_>>
     let Some(hold) = find_prepared(rows, of)? else { return Ok(()) };
     place::request_indexes(rows, &hold);
     match records {
-        // A hold that becomes no record leaves nothing for any outcome.
+        // A hold of the system becomes no record: every outcome cancels it.
         _ if hold.origin == Origin::System => cancel::end(rows, &hold, hold.with_state(HoldState::Cancelled), now),
         Some(records) => end(rows, &hold, records, now),
         None => {

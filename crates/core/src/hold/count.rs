@@ -1,12 +1,12 @@
-//! Counts of live holds: availability, quantities held per unit, number of holds per user.
+//! Counts of live holds: availability, quantities held per unit, limit of holds per user.
 
 use crate::command::{Context, Decision};
-use crate::hold::Hold;
+use crate::hold::{Hold, owner};
 use crate::id::UserId;
 use crate::rejection::Rejection;
 use crate::table::Count;
 use crate::time::Timestamp;
-use crate::unit::{Holder, Kind, Resource, Unit};
+use crate::unit::{Kind, Resource, Unit};
 use crate::working_set::WorkingSet;
 
 /// `available(unit, now) = capacity − confirmed − held(now)`, the only formula for availability.
@@ -35,7 +35,7 @@ pub fn held(rows: &mut WorkingSet, unit: Unit, now: Timestamp) -> Decision<u32> 
 /// Rejects a user who has reached the maximum number of live holds of a kind, and every user while holds are suspended.
 pub fn check_hold_limit(rows: &mut WorkingSet, at: &Context<'_>, kind: Kind, user: &UserId) -> Decision<()> {
     check_suspended(rows, at)?;
-    let live = rows.holders.get(&Holder { kind, user: user.clone() })?.map_or(0, |tally| tally.live(at.now));
+    let live = owner::live(rows, kind, user, at.now)?;
     let max = at.limits.holds_per_user_max;
     if live < max { Ok(()) } else { Err(Rejection::TooManyHolds { max }.into()) }
 }
@@ -51,7 +51,7 @@ pub fn check_suspended(rows: &WorkingSet, at: &Context<'_>) -> Result<(), Reject
 /// Requests the counts that [`count`] and [`uncount`] change.
 pub(super) fn request_counts(rows: &mut WorkingSet, hold: &Hold) {
     for kind in hold.kinds() {
-        rows.holders.request(&Holder { kind, user: hold.owner.clone() });
+        owner::request(rows, kind, &hold.owner);
     }
     for (unit, _) in hold.units() {
         rows.held.request(&unit);
@@ -61,13 +61,13 @@ pub(super) fn request_counts(rows: &mut WorkingSet, hold: &Hold) {
 /// Counts a live hold on its units, and once per type of line for its owner.
 pub(super) fn count(rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decision<()> {
     count_units(rows, hold, now, 1)?;
-    count_holder(rows, hold, now, 1)
+    owner::add(rows, hold, now)
 }
 
 /// Reverts [`count`].
 pub(super) fn uncount(rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decision<()> {
     count_units(rows, hold, now, -1)?;
-    count_holder(rows, hold, now, -1)
+    owner::remove(rows, hold, now)
 }
 
 /// Moves the counts of a hold to another end. A hold that was prepared, or is, counts for its owner until its own end.
@@ -77,8 +77,8 @@ pub(super) fn recount(rows: &mut WorkingSet, before: &Hold, after: &Hold, now: T
         count_units(rows, after, now, 1)?;
     }
     if before.ends_at() != after.ends_at() {
-        count_holder(rows, before, now, -1)?;
-        count_holder(rows, after, now, 1)?;
+        owner::remove(rows, before, now)?;
+        owner::add(rows, after, now)?;
     }
     Ok(())
 }
@@ -86,16 +86,7 @@ pub(super) fn recount(rows: &mut WorkingSet, before: &Hold, after: &Hold, now: T
 fn count_units(rows: &mut WorkingSet, hold: &Hold, now: Timestamp, sign: i64) -> Decision<()> {
     let ends_at = hold.counted_until();
     for (unit, quantity) in hold.units() {
-        rows.held.count(&unit, Count { quantity: sign * i64::from(quantity), ends_at, now })?;
-    }
-    Ok(())
-}
-
-fn count_holder(rows: &mut WorkingSet, hold: &Hold, now: Timestamp, sign: i64) -> Decision<()> {
-    let ends_at = Some(hold.ends_at());
-    for kind in hold.kinds() {
-        let holder = Holder { kind, user: hold.owner.clone() };
-        rows.holders.count(&holder, Count { quantity: sign, ends_at, now })?;
+        rows.held.count(&unit, Count { quantity: sign * i64::from(quantity), ends_at, now, hold: None })?;
     }
     Ok(())
 }

@@ -7,12 +7,13 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`mod@line`] | lines and items: a vertical's part of a hold |
-//! | [`count`] | availability, quantities held per unit, number of holds per user |
+//! | [`count`] | availability, quantities held per unit, limit of holds per user |
 //! | [`place`] | inserting a new hold |
 //! | [`confirm`] | turning a hold into records, in one commit or as a two-phase commit |
 //! | [`recover`] | finishing a confirm attempt whose server failed |
 //! | [`cancel`] | ending a hold before its time |
 //! | [`extend`] | moving the end of a hold |
+//! | [`owner`] | live holds of an owner |
 //! | [`audit`] | consistency rules of holds and their records |
 
 pub mod audit;
@@ -21,6 +22,7 @@ pub mod confirm;
 pub mod count;
 pub mod extend;
 pub mod line;
+pub mod owner;
 pub mod place;
 pub mod recover;
 #[cfg(test)]
@@ -71,7 +73,7 @@ pub struct Hold {
     /// End of a pending payment; the hold does not end before it.
     pub pay_by: Option<Timestamp>,
     pub state: HoldState,
-    /// Number of committed changes since the hold was placed.
+    /// Number of changes visible to clients since the hold was placed; prepare and abort do not count.
     pub version: u32,
     /// Number of extensions.
     pub extensions: u8,

@@ -1,7 +1,7 @@
 //! Recovery of confirm attempts whose server failed between two steps.
 
 use crate::command::{Command, Context, Decision, writes};
-use crate::hold::AttemptId;
+use crate::hold::{AttemptId, Origin};
 use crate::hold::confirm::{self, Records};
 use crate::working_set::WorkingSet;
 
@@ -21,8 +21,12 @@ impl Command for RecoverHold {
         if !self.is_committed {
             return confirm::finish(rows, self.of, None, at.now);
         }
-        rows.holds.request(&self.of.hold);
-        let confirmed = rows.confirmed_holds.get(&self.of.hold)?.cloned();
-        confirm::finish(rows, self.of, confirmed.as_ref().map(|hold| Records::Lines(&hold.lines)), at.now)
+        rows.confirmed_holds.request(&self.of.hold);
+        let Some(prepared) = confirm::find_prepared(rows, self.of)? else { return Ok(()) };
+        if prepared.origin == Origin::System {
+            return confirm::finish(rows, self.of, None, at.now);
+        }
+        let confirmed = rows.confirmed_holds.get(&self.of.hold)?.cloned().expect("a committed attempt has its confirmed hold");
+        confirm::finish(rows, self.of, Some(Records::Lines(&confirmed.lines)), at.now)
     }
 }

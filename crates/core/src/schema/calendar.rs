@@ -187,29 +187,29 @@ fn read_exceptions(text: &str) -> Option<Arc<[Exception]>> {
 
 /// Formats as `09:00-12:00,13:00-24:00`.
 fn write_hours(hours: &[OpenInterval]) -> String {
-    let child_rows: Vec<String> = hours.iter().map(|hours| format!("{}-{}", hours.from, hours.to)).collect();
-    child_rows.join(",")
+    let intervals: Vec<String> = hours.iter().map(|hours| format!("{}-{}", hours.from, hours.to)).collect();
+    intervals.join(",")
 }
 
 fn read_hours(text: &str) -> Option<Arc<[OpenInterval]>> {
-    let child_rows = |text: &str| read_times(text).map(|(from, to)| OpenInterval { from, to });
-    entries(text, ',').map(child_rows).collect()
+    let interval = |text: &str| read_times(text).map(|(from, to)| OpenInterval { from, to });
+    entries(text, ',').map(interval).collect()
 }
 
 /// Formats as `31 09:00-12:00 50`: weekdays as bits, Monday the lowest; times; percent.
 fn write_peaks(peaks: &[Peak]) -> String {
-    let child_rows = |peak: &Peak| format!("{} {}-{} {}", peak.days.bits(), peak.from, peak.to, peak.percent);
-    peaks.iter().map(child_rows).collect::<Vec<_>>().join(",")
+    let peak = |peak: &Peak| format!("{} {}-{} {}", peak.days.bits(), peak.from, peak.to, peak.percent);
+    peaks.iter().map(peak).collect::<Vec<_>>().join(",")
 }
 
 fn read_peaks(text: &str) -> Option<Arc<[Peak]>> {
-    let child_rows = |text: &str| {
+    let peak = |text: &str| {
         let mut words = text.split(' ');
         let days = Weekdays::from_bits(words.next()?.parse().ok()?)?;
         let (from, to) = read_times(words.next()?)?;
         Some(Peak { days, from, to, percent: words.next()?.parse().ok()? })
     };
-    entries(text, ',').map(child_rows).collect()
+    entries(text, ',').map(peak).collect()
 }
 
 fn read_times(text: &str) -> Option<(LocalTime, LocalTime)> {

@@ -190,7 +190,7 @@ macro_rules! tables {
     (@immutable $row:ident by $key:ident,) => { $crate::table::TableState::uncached() };
     (@immutable $row:ident by $key:ident, { $($declared:tt)* }) => {
         if <$row as $crate::schema::TableRow<$key>>::SPEC.is_immutable {
-            $crate::table::TableState::cached()
+            $crate::table::TableState::existing()
         } else {
             $crate::table::TableState::uncached()
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::calendar::{LockedSlot, SlotStart, SlotsItem};
+use crate::hold::owner::{OwnedHold, OwnerHolds};
 use crate::hold::{Extras, Hold, HoldState, Item, Line, LineState, Origin};
 use crate::id::HoldId;
 use crate::schema::codec;
@@ -12,6 +13,7 @@ use crate::schema::value::{FromValue, ToValue, Value, ValueReader, Values, text_
 use crate::shop::StockItem;
 use crate::stay::{StayDates, StayItem};
 use crate::ticket::{ReservedSeat, SeatsItem};
+use crate::unit::Tally;
 
 /// Version of the encoding of lines.
 const LINES_VERSION: u8 = 1;
@@ -105,6 +107,30 @@ impl Columns for Option<Arc<Extras>> {
             _ => return None,
         };
         Some((reference.is_some() || !metadata.is_empty()).then(|| Arc::new(Extras { reference, metadata })))
+    }
+}
+
+/// Version of the encoding of an owner's holds.
+const OWNER_VERSION: u8 = 1;
+
+/// The listed holds as one sequence of ids and ends, and the tally of those in overflow rows.
+impl Columns for OwnerHolds {
+    const TYPES: &'static [ColumnType] = &[type_of::<Vec<u8>>(), Tally::TYPES[0], Tally::TYPES[1]];
+
+    fn put<'a>(&'a self, values: &mut Values<'a>) {
+        let pairs = self.listed().iter().flat_map(|hold| [hold.id.to_value(), hold.ends_at.to_value()]);
+        values.add_value(codec::encode(OWNER_VERSION, &pairs.collect::<Vec<_>>()));
+        self.overflow().put(values);
+    }
+
+    fn take(values: &mut ValueReader<'_>) -> Option<Self> {
+        let Value::Bytes(listed) = values.next_value()? else { return None };
+        let (OWNER_VERSION, listed) = codec::decode(&listed)? else { return None };
+        let (mut listed, mut holds) = (ValueReader::new(listed), Vec::new());
+        while !listed.is_empty() {
+            holds.push(OwnedHold { id: listed.take()?, ends_at: listed.take()? });
+        }
+        Self::from_parts(holds, values.take()?)
     }
 }
 
@@ -221,7 +247,10 @@ fn decode_metadata(encoded: &[u8]) -> Option<Vec<(Arc<str>, Arc<str>)>> {
     let (version, values) = codec::decode(encoded)?;
     let mut values = ValueReader::new(values);
     let mut pairs = Vec::new();
-    while version == METADATA_VERSION && !values.is_empty() {
+    if version != METADATA_VERSION {
+        return None;
+    }
+    while !values.is_empty() {
         pairs.push((values.take()?, values.take()?));
     }
     (!pairs.is_empty()).then_some(pairs)

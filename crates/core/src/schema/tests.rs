@@ -10,6 +10,7 @@ use crate::calendar::{
     LocalTime, ReservedSlot, RoomId, RoomReservation, RoomReservationId, RoomReservationState, SlotStart,
 };
 use crate::command::Attempt;
+use crate::hold::owner::{OwnerHolds, OwnerPage};
 use crate::hold::{Extras, Hold, HoldState, Item, Origin, Placement};
 use crate::id::{HoldId, UserId};
 use crate::idempotency::{IdempotencyRecord, IdempotencyRecordId};
@@ -17,7 +18,7 @@ use crate::money::Currency;
 use crate::stay::{ClientHoldKey, DatesKey, LiveHold, NightId, RoomTypeId, StayDates, StayItem, night_unit};
 use crate::table::{Change, decode_row};
 use crate::ticket::{EventId, SeatPointer};
-use crate::unit::{CapacityFence, Holder, Kind, Resource, Tally, Unit};
+use crate::unit::{CapacityFence, Kind, Resource, Tally, Unit};
 
 fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
@@ -123,7 +124,7 @@ fn live_rows_have_documented_names() {
     );
     assert_eq!(name_of::<_, Tally>(&night_unit(room_type, date(2027, 3, 1))), "hold-count:9:2027-03-01");
     assert_eq!(name_of::<_, Tally>(&Unit { kind: Kind::Ticket, resource: 3, part: 0 }), "seat:count:3");
-    assert_eq!(name_of::<_, Tally>(&Holder { kind: Kind::Room, user: user(5) }), "hold-count:user:room:5");
+    assert_eq!(name_of::<_, OwnerHolds>(&OwnerPage::first(Kind::Room, &user(5))), "holds:room:5:0");
 }
 
 #[test]

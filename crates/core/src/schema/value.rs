@@ -57,7 +57,7 @@ impl<'a> Values<'a> {
         self
     }
 
-    /// Appends a value of which nothing outlives the call.
+    /// Appends an owned copy of a value, which may borrow from a temporary.
     pub fn add_computed(&mut self, value: &impl ToValue) -> &mut Self {
         self.0.push(value.to_value().into_owned());
         self

@@ -5,12 +5,12 @@ use super::line::{InventoryReservationId, LastHold, StockItem};
 use super::{stock, stock_unit, user};
 use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
-use crate::hold::{self, Hold, HoldState, Item, Origin, Placement, Status, cancel, place};
+use crate::hold::{self, cancel, owner, place, Hold, HoldState, Item, Origin, Placement, Status};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::money::AMOUNT_MAX;
 use crate::rejection::{Fault, Rejection, ShopRejection};
 use crate::time::Timestamp;
-use crate::unit::{Holder, Kind};
+use crate::unit::Kind;
 use crate::working_set::WorkingSet;
 
 /// A reservation, and the remaining availability of each line.
@@ -80,7 +80,7 @@ impl ReserveOrder {
     /// The lines of the cart lead to further rows, which are requested once the lines are known.
     fn request_rows(&self, rows: &mut WorkingSet) {
         rows.ids.request(&Sequence::InventoryReservation);
-        rows.holders.request(&Holder { kind: Kind::Shop, user: self.user.clone() });
+        owner::request(rows, Kind::Shop, &self.user);
         request_last_hold(rows, &self.user);
         cart::request_rows(rows, &self.user);
         if let Ok(lines) = cart::lines(rows, &self.user) {

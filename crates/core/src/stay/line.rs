@@ -60,6 +60,8 @@ impl LineItem for StayItem {
     fn insert_indexes(&self, hold: &Hold, rows: &mut WorkingSet, _now: Timestamp) -> Decision<()> {
         if let Some(keys) = self.index_keys(hold) {
             let entry = LiveHold { hold: hold.id, expires_at: hold.ends_at() };
+            rows.stay.by_dates.get(&keys.dates)?;
+            rows.stay.by_client_key.get(&keys.client)?;
             rows.stay.by_dates.put(keys.dates, entry);
             rows.stay.by_client_key.put(keys.client, entry);
         }

@@ -7,11 +7,11 @@ use super::room_type::{self, NightId, RoomTypeId};
 use super::{ClientKey, DAYS_AHEAD_MAX, DatesKey, HOLD_NIGHTS_MAX, LiveHold, StayDates, night_unit, resource};
 use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
-use crate::hold::{self, Hold, HoldState, Item, Origin, Placement, cancel, place};
+use crate::hold::{self, cancel, owner, place, Hold, HoldState, Item, Origin, Placement};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, StayRejection};
 use crate::time::Timestamp;
-use crate::unit::{Holder, Kind};
+use crate::unit::Kind;
 use crate::working_set::WorkingSet;
 
 /// Places a hold. A live hold of the same user on the same dates is replaced in the same commit.
@@ -92,7 +92,7 @@ impl PlaceStayHold {
         rows.stay.by_dates.request(&self.dates_key(dates));
         rows.stay.by_client_key.request(&self.client_key(dates));
         rows.fences.request(&resource(self.room_type));
-        rows.holders.request(&Holder { kind: Kind::Stay, user: self.user.clone() });
+        owner::request(rows, Kind::Stay, &self.user);
         for date in dates.nights() {
             rows.stay.nights.request(&NightId { room_type: self.room_type, date });
             rows.held.request(&night_unit(self.room_type, date));

@@ -52,9 +52,8 @@ where
 
     fn requested_names(&mut self, prefix: &str, now: Timestamp, names: &mut Vec<String>) {
         for scan in std::mem::take(&mut self.scans_requested) {
-            for key in scan.candidates(now) {
-                self.request(&key);
-            }
+            // Known rows too: reading them again shows whether they have changed.
+            self.request_elsewhere(scan.candidates(now));
             self.scans_requested.push(scan);
         }
         self.sort_requested();
@@ -136,6 +135,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         let states = &self.states;
         let key = |slot: &usize| states.get_index(*slot).expect("a slot lasts as long as the working set").0;
         self.requested.sort_unstable_by(|a, b| key(a).cmp(key(b)));
+        self.requested.dedup();
     }
 }
 

@@ -22,6 +22,8 @@ enum Coverage {
     Complete,
     /// Rows that were read or committed, up to a bound.
     Cache,
+    /// Rows that were read and exist. Other servers may insert the others.
+    Existing,
     Nothing,
 }
 
@@ -47,6 +49,11 @@ impl<K: Key, V: Row, S: Scan<K>> TableState<K, V, S> {
 
     pub fn cached() -> Self {
         Self::new(Coverage::Cache)
+    }
+
+    /// Keeps rows that exist, and never that one is absent.
+    pub fn existing() -> Self {
+        Self::new(Coverage::Existing)
     }
 
     /// Keeps no rows: they can be large and are rarely read again.
@@ -142,13 +149,14 @@ impl<K: Key, V: Row, S: Scan<K>> TableState<K, V, S> {
         if self.is_complete() || self.is_full(cached_max) {
             return;
         }
-        for (key, row) in rows {
+        let keeps_absent = self.coverage != Coverage::Existing;
+        for (key, row) in rows.filter(|(_, row)| keeps_absent || row.is_some()) {
             if !self.rows.contains_key(key) {
                 self.insert_ordered(key);
                 self.rows.insert(key.clone(), row.clone());
             }
         }
-        for scan in scans {
+        for scan in scans.into_iter().filter(|_| keeps_absent) {
             let keys = self.rows.iter().map(|(key, _)| key.clone());
             self.ordered.get_or_insert_with(|| keys.collect());
             self.ranges_known.add(scan.range());

@@ -375,3 +375,16 @@ fn uncached_insert_is_applied_to_known_rows_only() {
     assert_eq!((memory.peek(&5), memory.peek(&15)), (Some(Some(&NotCachedOnInsert(5))), None));
     assert_eq!(memory.peek(&25), Some(Some(&NotCachedOnInsert(26))), "the row was read");
 }
+
+#[test]
+fn absence_of_shared_rows_is_not_cached() {
+    let mut state = TableState::<u32, Text>::existing();
+    let mut read = Table::default();
+    for (key, row) in [(1, Some(Text("plan", None))), (2, None)] {
+        read.get(&key).unwrap_err();
+        read.fill(key, row);
+    }
+    state.cache_read(&read, 10);
+    assert_eq!(state.get(&1), Ok(Some(&Text("plan", None))));
+    assert_eq!(state.get(&2), Err(NeedRows));
+}

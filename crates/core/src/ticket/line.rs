@@ -106,7 +106,7 @@ impl SeatsItem {
 
     /// Counts the seats for the hold's owner, as long as its units count.
     fn count_buyer(&self, hold: &Hold, rows: &mut WorkingSet, now: Timestamp, sign: i64) -> Decision<()> {
-        let count = Count { quantity: sign * self.seats.len() as i64, ends_at: hold.counted_until(), now };
+        let count = Count { quantity: sign * self.seats.len() as i64, ends_at: hold.counted_until(), now, hold: None };
         rows.ticket.buyers_held.count(&self.buyer(hold), count)?;
         Ok(())
     }

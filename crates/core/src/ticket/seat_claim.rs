@@ -7,11 +7,11 @@ use super::event::{self, TicketEvent};
 use super::line::SeatsItem;
 use super::{BuyerId, EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatId, event_unit, seat, seat_unit};
 use crate::command::{Context, Decision, Stop};
-use crate::hold::{self, Hold, Item, Origin, Placement, cancel, place};
+use crate::hold::{self, cancel, owner, place, Hold, Item, Origin, Placement};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, TicketRejection};
 use crate::time::Timestamp;
-use crate::unit::{Holder, Kind};
+use crate::unit::Kind;
 use crate::working_set::WorkingSet;
 
 /// Seats that a client requests, as given.
@@ -45,7 +45,7 @@ impl SeatRequest<'_> {
     /// Requests the live rows that a hold on the seats writes.
     pub(super) fn request_live_rows(&self, rows: &mut WorkingSet) {
         rows.held.request(&event_unit(self.event));
-        rows.holders.request(&Holder { kind: Kind::Ticket, user: self.user.clone() });
+        owner::request(rows, Kind::Ticket, self.user);
         rows.ticket.buyers_held.request(&self.buyer());
         for seat in self.ids() {
             rows.held.request(&seat_unit(seat));

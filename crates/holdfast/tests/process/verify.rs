@@ -43,7 +43,7 @@ async fn damaged_counts_are_found() {
             "confirmed twice",
         ),
         ("PRAGMA foreign_keys = OFF; DELETE FROM room_type", "the room type does not exist"),
-        ("UPDATE hold SET expires_at = created_at", "ends before it begins"),
+        ("UPDATE hold SET expires_at = created_at, ends_at = created_at", "ends before it begins"),
     ];
     for (damage, expected) in cases {
         let directory = store().await;

@@ -13,7 +13,7 @@ pub(super) struct Sql {
     /// First column is the key of the owner.
     pub(super) select_child_rows: Option<String>,
     pub(super) insert: String,
-    /// For bulk insertion, where no foreign key refers to the rows.
+    /// COPY, for a partitioned table.
     pub(super) copy: Option<String>,
     pub(super) insert_child_row: Option<String>,
     /// `None` if no column is mutable.

@@ -76,7 +76,7 @@ impl RowVersions {
                 ranges.push((&*sql.expect_range, ends));
             }
         });
-        // Last: a server that adds a row to a counted range has locked a row that the counting one writes.
+        // Last: each insert into a counted range also writes a row that the reader of the range writes.
         for (sql, ends) in ranges {
             pipeline.send(sql, ends);
         }

@@ -76,7 +76,7 @@ fn write_table<'a>(pipeline: &mut Pipeline<'a>, table: &'a dyn TableAccess) {
     table.changes(&mut changes);
     let Changes { new, lines, replaced, updated, deleted, .. } = changes;
     let (sql, width) = (sql::of(spec), spec.columns().count());
-    // Deletions first: a new row may reuse a deleted key.
+    // Deletions first: a new row may take the unique value of a deleted one.
     if !deleted.is_empty() {
         pipeline.send(&sql.delete, by_column(deleted, spec.key.len()));
     }

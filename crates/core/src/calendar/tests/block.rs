@@ -37,7 +37,7 @@ fn block_and_unblock_are_idempotent() {
         assert_eq!(world.events[1], event(&slots[..1], BlockStatus::Maintenance));
         assert_eq!(day(&mut world, room, TOMORROW), "09:00M 10:00B 11:00");
         assert_eq!(world.memory.held.rows().count(), 0, "no unit is held any more");
-        assert_eq!(world.memory.holders.rows().count(), 0);
+        assert_eq!(world.memory.owner_holds.rows().count(), 0);
         let unblock = UnblockSlots { room, slots: slots_at(TOMORROW, &["09:00", "10:00", "11:00"]) };
         for _ in 0..2 {
             let views = world.run(&unblock).unwrap();

@@ -123,7 +123,7 @@ fn slot_is_sold_once_after_loss_of_live_rows() {
 }
 
 fn restore(world: &mut World, lock: &Hold) {
-    world.memory.holders = TableState::complete();
+    world.memory.owner_holds = TableState::complete();
     world.index(lock);
 }
 

@@ -199,7 +199,7 @@ fn random_commands_never_oversell_or_leak() {
                 history.world.memory.purge(history.world.now, usize::MAX);
             }
             assert_eq!(history.world.memory.held.rows().count(), 0, "seed {seed}: all that is not confirmed is free");
-            assert_eq!(history.world.memory.holders.rows().count(), 0, "seed {seed}");
+            assert_eq!(history.world.memory.owner_holds.rows().count(), 0, "seed {seed}");
             history.check(&format!("seed {seed}, at the end"));
         }
     }

@@ -204,7 +204,7 @@ fn indexes_are_rebuilt_from_live_locks() {
     world.run(&short).unwrap();
     world.wait(Span::from_secs(2));
     world.memory.held = TableState::complete();
-    world.memory.holders = TableState::complete();
+    world.memory.owner_holds = TableState::complete();
     world.memory.calendar.by_slot = TableState::complete();
     let live = world.live_holds();
     assert_eq!(live, std::slice::from_ref(&kept));

@@ -37,7 +37,11 @@ impl Market {
     fn ends_of(&self, hold: &Hold) -> Vec<Vec<(i64, u32)>> {
         let memory = &self.world.memory;
         let mut tallies: Vec<_> = hold.units().map(|(unit, _)| ends(memory.held.get(&unit).unwrap())).collect();
-        tallies.extend(memory.holders.rows().map(|(_, tally)| ends(Some(tally))));
+        tallies.extend(memory.owner_holds.rows().map(|(_, row)| {
+            let mut ends: Vec<_> = row.listed().iter().map(|hold| (hold.ends_at.as_secs(), 1)).collect();
+            ends.sort_unstable();
+            ends
+        }));
         tallies.extend(memory.ticket.buyers_held.rows().map(|(_, tally)| ends(Some(tally))));
         tallies
     }

@@ -307,7 +307,7 @@ impl History {
             return;
         }
         let memory = &mut self.market.world.memory;
-        (memory.held, memory.holders) = (TableState::complete(), TableState::complete());
+        (memory.held, memory.owner_holds) = (TableState::complete(), TableState::complete());
         (memory.stay.by_dates, memory.stay.by_client_key) = (TableState::complete(), TableState::complete());
         (memory.ticket.by_seat, memory.ticket.buyers_held) = (TableState::complete(), TableState::complete());
         memory.calendar.by_slot = TableState::complete();
@@ -377,7 +377,7 @@ impl History {
         self.purge();
         self.check();
         let memory = &self.market.world.memory;
-        assert_eq!((memory.held.rows().count(), memory.holders.rows().count()), (0, 0));
+        assert_eq!((memory.held.rows().count(), memory.owner_holds.rows().count()), (0, 0));
         assert_eq!((memory.stay.by_dates.rows().count(), memory.stay.by_client_key.rows().count()), (0, 0));
         assert_eq!((memory.ticket.by_seat.rows().count(), memory.ticket.buyers_held.rows().count()), (0, 0));
         assert_eq!(memory.calendar.by_slot.rows().count(), 0);

@@ -4,6 +4,7 @@ mod encoding;
 mod extend;
 mod histories;
 mod model;
+mod owner;
 mod recover;
 
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -13,6 +14,7 @@ use proptest::test_runner::{Config, RngSeed};
 use uuid::Uuid;
 
 use super::*;
+use super::owner::OwnerPage;
 use crate::calendar::generation::GenerateSlots;
 use crate::calendar::hours::OpenInterval;
 use crate::calendar::local_time::{LocalTime, SlotStart};
@@ -202,7 +204,10 @@ impl Market {
         let mut rows: Vec<String> = Vec::new();
         rows.extend(memory.held.rows().map(|(unit, tally)| format!("{unit:?} {}", tally.live(now))));
         rows.extend(memory.held.rows().map(|(unit, tally)| format!("{unit:?} prepared {}", tally.prepared())));
-        rows.extend(memory.holders.rows().map(|(holder, tally)| format!("{holder:?} {}", tally.live(now))));
+        rows.extend(memory.owner_holds.rows().flat_map(|(OwnerPage { kind, user, .. }, row)| {
+            let live = row.listed().iter().filter(|hold| now < hold.ends_at);
+            live.map(move |hold| format!("{kind:?} {user:?} {} {:?}", hold.id, hold.ends_at))
+        }));
         let buyers = memory.ticket.buyers_held.rows();
         rows.extend(buyers.map(|(buyer, tally)| format!("held by {buyer:?} {}", tally.live(now))));
         rows.retain(|row| !row.ends_with(" 0"));

@@ -8,7 +8,6 @@ use crate::rejection::Fault;
 use crate::shop::{LastHold, stock_unit};
 use crate::stay::{ClientKey, DatesKey, LiveHold, night_unit};
 use crate::ticket::{BuyerId, SeatPointer, event_unit, seat_unit};
-use crate::unit::Holder;
 
 #[derive(Debug, Default)]
 pub(super) struct Model {
@@ -29,7 +28,6 @@ impl Model {
     /// Returns the effective counts and index entries, as [`Market::derived`] does.
     pub(super) fn derived(&self, now: Timestamp) -> Vec<String> {
         let mut held: BTreeMap<Unit, (u32, u32)> = BTreeMap::new();
-        let mut holders: BTreeMap<Holder, u32> = BTreeMap::new();
         let mut buyers: BTreeMap<BuyerId, u32> = BTreeMap::new();
         let mut rows = Vec::new();
         for hold in self.counted(now) {
@@ -67,14 +65,13 @@ impl Model {
             kinds.sort_unstable();
             kinds.dedup();
             for kind in kinds.into_iter().filter(|_| has_time) {
-                *holders.entry(Holder { kind, user: hold.owner.clone() }).or_default() += 1;
+                rows.push(format!("{kind:?} {:?} {id} {:?}", hold.owner, end(hold)));
             }
         }
         for (unit, (quantity, prepared)) in held {
             rows.push(format!("{unit:?} {quantity}"));
             rows.push(format!("{unit:?} prepared {prepared}"));
         }
-        rows.extend(holders.into_iter().map(|(holder, count)| format!("{holder:?} {count}")));
         rows.extend(buyers.into_iter().map(|(buyer, count)| format!("held by {buyer:?} {count}")));
         rows.retain(|row| !row.ends_with(" 0"));
         rows.sort();

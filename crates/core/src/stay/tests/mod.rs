@@ -145,7 +145,7 @@ impl Hotel {
         let (memory, now) = (&self.world.memory, self.world.now);
         let mut rows: Vec<String> = Vec::new();
         rows.extend(memory.held.rows().map(|(unit, tally)| format!("{unit:?} {}", tally.live(now))));
-        rows.extend(memory.holders.rows().map(|(holder, tally)| format!("{holder:?} {}", tally.live(now))));
+        rows.extend(memory.owner_holds.rows().map(|(owner, row)| format!("{owner:?} {}", row.live(now))));
         rows.retain(|row| !row.ends_with(" 0"));
         let by_dates = memory.stay.by_dates.rows().filter(|(_, entry)| entry.expires_at > now);
         rows.extend(by_dates.map(|row| format!("{row:?}")));

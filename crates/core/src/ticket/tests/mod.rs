@@ -162,7 +162,7 @@ impl Hall {
         let (memory, now) = (&self.world.memory, self.world.now);
         let mut rows: Vec<String> = Vec::new();
         rows.extend(memory.held.rows().map(|(unit, tally)| format!("{unit:?} {}", tally.live(now))));
-        rows.extend(memory.holders.rows().map(|(holder, tally)| format!("{holder:?} {}", tally.live(now))));
+        rows.extend(memory.owner_holds.rows().map(|(owner, row)| format!("{owner:?} {}", row.live(now))));
         let buyers = memory.ticket.buyers_held.rows();
         rows.extend(buyers.map(|(buyer, tally)| format!("held by {buyer:?} {}", tally.live(now))));
         rows.retain(|row| !row.ends_with(" 0"));
