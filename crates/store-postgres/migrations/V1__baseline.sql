@@ -162,6 +162,9 @@ CREATE TABLE hold (
     CONSTRAINT hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
 );
 CREATE INDEX hold_by_end ON hold (ends_at) WHERE state <> 'CONFIRMED';
+-- Lists of ended and confirmed holds. Live ones are found through in-memory state.
+CREATE INDEX hold_by_user ON hold (user_id, id) WHERE state <> 'HELD';
+CREATE INDEX hold_by_reference ON hold (reference, id) WHERE reference IS NOT NULL;
 
 -- Latest hold of a user on a cart.
 CREATE TABLE last_cart_hold (
@@ -201,8 +204,8 @@ CREATE TABLE room_type_stock (
 
 CREATE TABLE stay_reservation (
     id           bigint CONSTRAINT stay_reservation_pk PRIMARY KEY,
-    -- A hold is confirmed at most once. Also used to look up the record of a hold.
-    hold_id      uuid NOT NULL CONSTRAINT stay_reservation_hold UNIQUE,
+    hold_id      uuid NOT NULL,
+    line_no      integer NOT NULL,
     user_id      text COLLATE "C" NOT NULL,
     room_type_id bigint NOT NULL CONSTRAINT stay_reservation_room_type REFERENCES room_type (id),
     check_in     date NOT NULL,
@@ -211,7 +214,9 @@ CREATE TABLE stay_reservation (
     currency     text NOT NULL,
     confirmed_at timestamptz NOT NULL,
     cancelled_at timestamptz,
-    version      bigint NOT NULL DEFAULT 0
+    version      bigint NOT NULL DEFAULT 0,
+    -- A line is confirmed at most once. Also used to look up the records of a hold.
+    CONSTRAINT stay_reservation_line UNIQUE (hold_id, line_no)
 );
 -- Lists by customer and by room type, in page order.
 CREATE INDEX stay_reservation_by_user ON stay_reservation (user_id, id);
@@ -387,8 +392,8 @@ CREATE TABLE holiday (
 
 CREATE TABLE room_reservation (
     id           bigint CONSTRAINT room_reservation_pk PRIMARY KEY,
-    -- A lock is confirmed at most once. Also used to look up the record of a lock.
-    hold_id      uuid NOT NULL CONSTRAINT room_reservation_hold UNIQUE,
+    hold_id      uuid NOT NULL,
+    line_no      integer NOT NULL,
     room_id      bigint NOT NULL CONSTRAINT room_reservation_room REFERENCES room (id),
     user_id      text COLLATE "C" NOT NULL,
     total_price  bigint NOT NULL,
@@ -397,7 +402,9 @@ CREATE TABLE room_reservation (
     last_date    date NOT NULL,
     confirmed_at timestamptz NOT NULL,
     cancelled_at timestamptz,
-    version      bigint NOT NULL DEFAULT 0
+    version      bigint NOT NULL DEFAULT 0,
+    -- A line is confirmed at most once. Also used to look up the records of a hold.
+    CONSTRAINT room_reservation_line UNIQUE (hold_id, line_no)
 );
 -- Lists by customer and by room, in page order.
 CREATE INDEX room_reservation_by_user ON room_reservation (user_id, id);
@@ -558,15 +565,17 @@ CREATE TABLE event_sales (
 
 CREATE TABLE seat_reservation (
     id           bigint CONSTRAINT seat_reservation_pk PRIMARY KEY,
-    -- A hold is confirmed at most once. Also used to look up the record of a hold.
-    hold_id      uuid NOT NULL CONSTRAINT seat_reservation_hold UNIQUE,
+    hold_id      uuid NOT NULL,
+    line_no      integer NOT NULL,
     event_id     bigint NOT NULL CONSTRAINT seat_reservation_event REFERENCES ticket_event (id),
     user_id      text COLLATE "C" NOT NULL,
     total_price  bigint NOT NULL CONSTRAINT seat_reservation_total_price CHECK (total_price >= 0),
     currency     text NOT NULL,
     reserved_at  timestamptz NOT NULL,
     cancelled_at timestamptz,
-    version      bigint NOT NULL DEFAULT 0
+    version      bigint NOT NULL DEFAULT 0,
+    -- A line is confirmed at most once. Also used to look up the records of a hold.
+    CONSTRAINT seat_reservation_line UNIQUE (hold_id, line_no)
 );
 -- List by customer, in page order.
 CREATE INDEX seat_reservation_by_user ON seat_reservation (user_id, id);

@@ -31,13 +31,13 @@ async fn fill(client: &Client) {
              SET LOCAL statement_timeout = 0;
              INSERT INTO room_type SELECT n, 'twin', NULL, 10, 1, 'KRW', 'UTC' FROM generate_series(1, {ROWS}) n;
              INSERT INTO room_type_stock SELECT n, '2030-01-01', 10, 0, false FROM generate_series(1, {ROWS}) n;
-             INSERT INTO stay_reservation SELECT n, gen_random_uuid(), n % 1000, 1 + n % 50, '2030-01-01', '2030-01-02',
+             INSERT INTO stay_reservation SELECT n, gen_random_uuid(), 0, n % 1000, 1 + n % 50, '2030-01-01', '2030-01-02',
                  1, 'KRW', now(), CASE WHEN n % 100 = 0 THEN now() END FROM generate_series(1, {ROWS}) n;
              INSERT INTO room SELECT n, 'room', 'UTC', 'KR', 'KRW', 60, 1, '', 0, true, NULL, NULL
                  FROM generate_series(1, {ROWS}) n;
              INSERT INTO operating_hours SELECT n, '', '', NULL, NULL, NULL, false FROM generate_series(1, {ROWS}) n;
              INSERT INTO holiday SELECT 'KR', '2030-01-01'::date + n FROM generate_series(1, {ROWS}) n;
-             INSERT INTO room_reservation SELECT n, gen_random_uuid(), 1 + n % 50, n % 1000, 1, 'KRW', '2030-01-01',
+             INSERT INTO room_reservation SELECT n, gen_random_uuid(), 0, 1 + n % 50, n % 1000, 1, 'KRW', '2030-01-01',
                  '2030-01-02', now(), NULL FROM generate_series(1, {ROWS}) n;
              INSERT INTO room_reservation_slot SELECT n, 0, '2030-01-01', 540, 60, 1 FROM generate_series(1, {ROWS}) n;
              SELECT make_months('time_slots', ARRAY['2030-01-01', '2030-02-01', '2030-03-01', '2030-04-01']::date[]);
@@ -54,7 +54,7 @@ async fn fill(client: &Client) {
              INSERT INTO seat_plan SELECT n, 1 FROM generate_series(1, {ROWS}) n;
              INSERT INTO seat SELECT n, 0, 'A1', NULL, 1 FROM generate_series(1, {ROWS}) n;
              INSERT INTO event_sales SELECT n, 1 FROM generate_series(1, {ROWS}) n;
-             INSERT INTO seat_reservation SELECT n, gen_random_uuid(), n, n % 1000, 1, 'KRW', now(), NULL
+             INSERT INTO seat_reservation SELECT n, gen_random_uuid(), 0, n, n % 1000, 1, 'KRW', now(), NULL
                  FROM generate_series(1, {ROWS}) n;
              INSERT INTO seat_reservation_seat SELECT n, 0, n::bigint * 1000000 + 1, 'A1', NULL, 1
                  FROM generate_series(1, {ROWS}) n;

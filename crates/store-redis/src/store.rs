@@ -19,7 +19,7 @@ use holdfast_store_postgres::{Drawn, DurableSession, DurableTier, ReadSet};
 use crate::cache_versions::CacheVersion;
 use crate::fault::{Faults, Point};
 use crate::live::LiveTier;
-use crate::near_term_cache::{NearTermCache, EntryVersion};
+use crate::near_term_cache::{EntryVersion, NearTermCache};
 use crate::read_set::LiveReadSet;
 
 /// Number of units that the auditor looks up at once. An unbounded range counts as that many.

@@ -75,6 +75,9 @@ CREATE TABLE hold (
     CONSTRAINT hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX hold_by_end ON hold (ends_at) WHERE state <> 'CONFIRMED';
+-- Lists of ended and confirmed holds. Live ones are found through in-memory state.
+CREATE INDEX hold_by_user ON hold (user_id, id) WHERE state <> 'HELD';
+CREATE INDEX hold_by_reference ON hold (reference, id) WHERE reference IS NOT NULL;
 
 -- Latest hold of a user on a cart.
 CREATE TABLE last_cart_hold (
@@ -110,6 +113,7 @@ CREATE TABLE room_type_stock (
 CREATE TABLE stay_reservation (
     id           INTEGER PRIMARY KEY,
     hold_id      BLOB NOT NULL,
+    line_no      INTEGER NOT NULL,
     user_id      TEXT NOT NULL,
     room_type_id INTEGER NOT NULL CONSTRAINT stay_reservation_room_type REFERENCES room_type (id),
     check_in     TEXT NOT NULL,
@@ -269,8 +273,8 @@ CREATE TABLE holiday (
 
 CREATE TABLE room_reservation (
     id           INTEGER PRIMARY KEY,
-    -- A lock is confirmed at most once. Also used to look up the record of a lock.
-    hold_id      BLOB NOT NULL CONSTRAINT room_reservation_hold UNIQUE,
+    hold_id      BLOB NOT NULL,
+    line_no      INTEGER NOT NULL,
     room_id      INTEGER NOT NULL CONSTRAINT room_reservation_room REFERENCES room (id),
     user_id      TEXT NOT NULL,
     total_price  INTEGER NOT NULL,
@@ -278,7 +282,9 @@ CREATE TABLE room_reservation (
     first_date   TEXT NOT NULL,
     last_date    TEXT NOT NULL,
     confirmed_at INTEGER NOT NULL,
-    cancelled_at INTEGER
+    cancelled_at INTEGER,
+    -- A line is confirmed at most once. Also used to look up the records of a hold.
+    CONSTRAINT room_reservation_line UNIQUE (hold_id, line_no)
 ) STRICT;
 -- Lists by customer and by room, in page order.
 CREATE INDEX room_reservation_by_user ON room_reservation (user_id);
@@ -385,14 +391,16 @@ CREATE TABLE event_sales (
 
 CREATE TABLE seat_reservation (
     id           INTEGER PRIMARY KEY,
-    -- A hold is confirmed at most once. Also used to look up the record of a hold.
-    hold_id      BLOB NOT NULL CONSTRAINT seat_reservation_hold UNIQUE,
+    hold_id      BLOB NOT NULL,
+    line_no      INTEGER NOT NULL,
     event_id     INTEGER NOT NULL CONSTRAINT seat_reservation_event REFERENCES ticket_event (id),
     user_id      TEXT NOT NULL,
     total_price  INTEGER NOT NULL CONSTRAINT seat_reservation_total_price CHECK (total_price >= 0),
     currency     TEXT NOT NULL,
     reserved_at  INTEGER NOT NULL,
-    cancelled_at INTEGER
+    cancelled_at INTEGER,
+    -- A line is confirmed at most once. Also used to look up the records of a hold.
+    CONSTRAINT seat_reservation_line UNIQUE (hold_id, line_no)
 ) STRICT;
 -- List by customer, in page order.
 CREATE INDEX seat_reservation_by_user ON seat_reservation (user_id);

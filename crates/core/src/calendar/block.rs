@@ -10,7 +10,7 @@ use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_starts, not_available};
 use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
-use crate::hold::{confirm, owner, place, AttemptId, Decided, Item, Origin, Placement};
+use crate::hold::{AttemptId, Decided, Item, Origin, Placement, confirm, owner, place};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
 use crate::unit::Kind;

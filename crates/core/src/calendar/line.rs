@@ -8,7 +8,7 @@ use super::room::RoomId;
 use super::slot::{Slot, SlotId, SlotState, not_available};
 use crate::command::{Context, Decision};
 use crate::event::Event;
-use crate::hold::{CancelHold, ConfirmHold, EndpointItem, Hold, Item, LineItem, Origin};
+use crate::hold::{CancelHold, ConfirmHold, EndpointItem, Hold, Item, Line, LineItem, Origin};
 use crate::id::{HoldId, Sequence};
 use crate::table::Row;
 use crate::time::Timestamp;
@@ -110,28 +110,29 @@ impl EndpointItem for SlotsItem {
     }
 
     /// Records the slots as reserved, at the lock's prices, and inserts the reservation.
-    fn confirm(&self, hold: &Hold, price: i64, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomReservation> {
+    fn confirm(&self, hold: &Hold, line: &Line, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomReservation> {
         let number = rows.next_id(Self::SEQUENCE)?;
         let reservation = RoomReservation {
             id: RoomReservationId::new(number).expect("sequence numbers are valid ids"),
             lock: hold.id,
+            line: line.index,
             room: self.room,
             user: hold.owner.clone(),
             slots: self.slots.iter().map(ReservedSlot::from).collect(),
-            total: price,
+            total: line.price,
             currency: hold.currency,
             confirmed_at: at.now,
             state: RoomReservationState::Confirmed,
         };
-        for line in self.slots.iter() {
-            let id = SlotId { room: self.room, start: line.start };
+        for locked in self.slots.iter() {
+            let id = SlotId { room: self.room, start: locked.start };
             // With two stores, a slot may also have been deleted while it was being locked.
             let slot = rows.calendar.slots.get(&id)?.copied();
-            let Some(slot) = slot.filter(|slot| slot.state == SlotState::Free && slot.minutes == line.minutes) else {
-                return Err(not_available(line.start).into());
+            let Some(slot) = slot.filter(|slot| slot.state == SlotState::Free && slot.minutes == locked.minutes) else {
+                return Err(not_available(locked.start).into());
             };
             let state = SlotState::Reserved { reservation: reservation.id };
-            rows.calendar.slots.put(id, Slot { state, final_price: line.price, ..slot });
+            rows.calendar.slots.put(id, Slot { state, final_price: locked.price, ..slot });
         }
         rows.calendar.reservations.insert(reservation.id, reservation.clone());
         rows.emit(Event::RoomSlotsReserved(reservation.clone()));

@@ -9,7 +9,7 @@ use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, check_starts, not_available};
 use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
-use crate::hold::{self, cancel, owner, place, Hold, Item, Origin, Placement};
+use crate::hold::{self, Hold, Item, Origin, Placement, cancel, owner, place};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection};
 use crate::time::{Span, Timestamp};

@@ -28,6 +28,8 @@ number_id!(
 pub struct RoomReservation {
     pub id: RoomReservationId,
     pub lock: HoldId,
+    /// Index of the line of the hold.
+    pub line: u16,
     pub room: RoomId,
     pub user: UserId,
     /// In order of their start.

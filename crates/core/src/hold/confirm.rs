@@ -53,8 +53,9 @@ impl<I: EndpointItem> Command for ConfirmHold<I> {
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<I::Record> {
         rows.ids.request(&I::SEQUENCE);
         let hold = hold::find_live(rows, self.id, &self.actor, I::ORIGIN, at.now)?;
-        hold.item::<I>().request_record(&hold, rows);
-        let record = hold.item::<I>().confirm(&hold, hold.total(), rows, at)?;
+        let (line, item) = hold.line::<I>();
+        item.request_record(&hold, rows);
+        let record = item.confirm(&hold, line, rows, at)?;
         end(rows, &hold, Records::Shared(I::number(&record)), at.now)?;
         Ok(record)
     }
@@ -96,11 +97,12 @@ pub fn prepare(rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decision<A
 pub fn record<I: EndpointItem>(rows: &mut WorkingSet, at: &Context<'_>, of: AttemptId) -> Decision<I::Record> {
     rows.ids.request(&I::SEQUENCE);
     let hold = find_prepared(rows, of)?.ok_or(Stop::Retry)?;
-    hold.item::<I>().request_record(&hold, rows);
+    let (line, item) = hold.line::<I>();
+    item.request_record(&hold, rows);
     if let Some(confirmed) = recorded(rows, of)? {
         return Err(I::ORIGIN.rejection(HoldFault::Processed { record: confirmed.record() }).into());
     }
-    let record = hold.item::<I>().confirm(&hold, hold.total(), rows, at)?;
+    let record = item.confirm(&hold, line, rows, at)?;
     commit(rows, &hold, Records::Shared(I::number(&record)));
     Ok(record)
 }

@@ -87,7 +87,7 @@ pub trait EndpointItem: LineItem {
 
     /// Counts the units durably and inserts the record. A live hold can always be confirmed; only after a loss of live
     /// rows may its units be gone.
-    fn confirm(&self, hold: &Hold, price: i64, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Self::Record>;
+    fn confirm(&self, hold: &Hold, line: &Line, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Self::Record>;
 
     fn number(record: &Self::Record) -> u64;
 }

@@ -247,9 +247,15 @@ impl Hold {
         self.lines.iter().filter_map(|line| I::of(&line.item))
     }
 
-    /// Returns the item of a hold with a single line of this type, as the endpoint of its vertical places it.
+    /// Returns the line of a hold with a single line of this type, as the endpoint of its vertical places it.
+    pub fn line<I: EndpointItem>(&self) -> (&Line, &I) {
+        let line = self.lines.iter().find_map(|line| Some((line, I::of(&line.item)?)));
+        line.expect("an endpoint's hold has one line of its type")
+    }
+
+    /// Returns the item of [`line`](Self::line).
     pub fn item<I: EndpointItem>(&self) -> &I {
-        self.items().next().expect("an endpoint's hold has one line of its type")
+        self.line::<I>().1
     }
 
     /// Returns the hold in another state, as the next version.

@@ -1,8 +1,8 @@
 //! Recovery of confirm attempts whose server failed between two steps.
 
 use crate::command::{Command, Context, Decision, writes};
-use crate::hold::{AttemptId, Origin};
 use crate::hold::confirm::{self, Records};
+use crate::hold::{AttemptId, Origin};
 use crate::working_set::WorkingSet;
 
 /// Finishes a confirm attempt whose durable outcome is already decided.
@@ -26,7 +26,8 @@ impl Command for RecoverHold {
         if prepared.origin == Origin::System {
             return confirm::finish(rows, self.of, None, at.now);
         }
-        let confirmed = rows.confirmed_holds.get(&self.of.hold)?.cloned().expect("a committed attempt has its confirmed hold");
+        let confirmed =
+            rows.confirmed_holds.get(&self.of.hold)?.cloned().expect("a committed attempt has its confirmed hold");
         confirm::finish(rows, self.of, Some(Records::Lines(&confirmed.lines)), at.now)
     }
 }

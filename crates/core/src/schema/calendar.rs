@@ -47,7 +47,7 @@ crate::tables! {
             table "room_reservation";
             key id => id;
             fixed {
-                lock as hold_id, room as room_id, user as user_id, total as total_price, currency, confirmed_at,
+                lock as hold_id, line as line_no, room as room_id, user as user_id, total as total_price, currency, confirmed_at,
             };
             changing { state as cancelled_at };
             // Range of its slots' dates, for the search of sold slots.

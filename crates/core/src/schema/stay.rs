@@ -32,7 +32,8 @@ crate::tables! {
             table "stay_reservation";
             key id => id;
             fixed {
-                hold as hold_id, user as user_id, room_type as room_type_id, dates as (check_in, check_out), price,
+                hold as hold_id, line as line_no, user as user_id, room_type as room_type_id,
+                dates as (check_in, check_out), price,
                 currency, confirmed_at,
             };
             changing { state as cancelled_at };

@@ -137,6 +137,7 @@ fn record_round_trips_and_computed_is_checked() {
     let reservation = RoomReservation {
         id: RoomReservationId::new(4).unwrap(),
         lock: HoldId::new(at(5), [1; 10]),
+        line: 0,
         room: RoomId::new(2).unwrap(),
         user: user(5),
         slots: [slot(1), slot(3)].into(),

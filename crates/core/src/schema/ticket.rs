@@ -42,7 +42,7 @@ crate::tables! {
             table "seat_reservation";
             key id => id;
             fixed {
-                hold as hold_id, event as event_id, user as user_id, total as total_price, currency, reserved_at,
+                hold as hold_id, line as line_no, event as event_id, user as user_id, total as total_price, currency, reserved_at,
             };
             changing { state as cancelled_at };
             lines seats in "seat_reservation_seat" by "reservation_id";

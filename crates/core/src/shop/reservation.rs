@@ -5,7 +5,7 @@ use super::line::{InventoryReservationId, LastHold, StockItem};
 use super::{stock, stock_unit, user};
 use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
-use crate::hold::{self, cancel, owner, place, Hold, HoldState, Item, Origin, Placement, Status};
+use crate::hold::{self, Hold, HoldState, Item, Origin, Placement, Status, cancel, owner, place};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::money::AMOUNT_MAX;
 use crate::rejection::{Fault, Rejection, ShopRejection};

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::command::{Context, Decision};
 use crate::event::Event;
-use crate::hold::{CancelHold, ConfirmHold, EndpointItem, Hold, Item, LineItem, Origin};
+use crate::hold::{CancelHold, ConfirmHold, EndpointItem, Hold, Item, Line, LineItem, Origin};
 use crate::id::Sequence;
 use crate::rejection::StayRejection;
 use crate::time::Timestamp;
@@ -103,7 +103,7 @@ impl EndpointItem for StayItem {
     }
 
     /// Counts the nights as reserved, and inserts the reservation.
-    fn confirm(&self, hold: &Hold, price: i64, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StayReservation> {
+    fn confirm(&self, hold: &Hold, line: &Line, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StayReservation> {
         let number = rows.next_id(Self::SEQUENCE)?;
         let room_type = room_type::find(rows, self.room_type)?;
         for date in self.dates.nights() {
@@ -118,10 +118,11 @@ impl EndpointItem for StayItem {
         let reservation = StayReservation {
             id: StayReservationId::new(number).expect("sequence numbers are valid ids"),
             hold: hold.id,
+            line: line.index,
             user: hold.owner.clone(),
             room_type: self.room_type,
             dates: self.dates,
-            price,
+            price: line.price,
             currency: hold.currency,
             confirmed_at: at.now,
             state: StayReservationState::Confirmed,

@@ -113,7 +113,8 @@ pub fn night_unit(room_type: RoomTypeId, date: Date) -> Unit {
 pub(crate) fn nights_ahead(now: Timestamp) -> impl Iterator<Item = Date> {
     // The hotel's today is within a day of UTC's, and a hold may outlive its night.
     let days_past = (HOLD_TTL_MAX.as_millis() / Span::from_days(1).as_millis()) as u32 + 3;
-    let first = now.to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date().saturating_sub(jiff::Span::new().days(days_past));
+    let first =
+        now.to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date().saturating_sub(jiff::Span::new().days(days_past));
     first.series(jiff::Span::new().days(1)).take((days_past + DAYS_AHEAD_MAX + HOLD_NIGHTS_MAX + 3) as usize)
 }
 

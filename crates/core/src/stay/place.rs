@@ -7,7 +7,7 @@ use super::room_type::{self, NightId, RoomTypeId};
 use super::{ClientKey, DAYS_AHEAD_MAX, DatesKey, HOLD_NIGHTS_MAX, LiveHold, StayDates, night_unit, resource};
 use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
-use crate::hold::{self, cancel, owner, place, Hold, HoldState, Item, Origin, Placement};
+use crate::hold::{self, Hold, HoldState, Item, Origin, Placement, cancel, owner, place};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, StayRejection};
 use crate::time::Timestamp;

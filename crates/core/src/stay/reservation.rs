@@ -22,6 +22,8 @@ number_id!(
 pub struct StayReservation {
     pub id: StayReservationId,
     pub hold: HoldId,
+    /// Index of the line of the hold.
+    pub line: u16,
     pub user: UserId,
     pub room_type: RoomTypeId,
     pub dates: StayDates,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::reservation::{self, ReservedSeat, SeatReservation};
 use super::{BuyerId, EventId, SeatPointer, event_unit, seat_unit};
 use crate::command::{Context, Decision};
-use crate::hold::{CancelHold, ConfirmHold, EndpointItem, Hold, Item, LineItem, Origin};
+use crate::hold::{CancelHold, ConfirmHold, EndpointItem, Hold, Item, Line, LineItem, Origin};
 use crate::id::Sequence;
 use crate::table::Count;
 use crate::time::Timestamp;
@@ -84,8 +84,8 @@ impl EndpointItem for SeatsItem {
         reservation::request_rows(rows, self.event, &hold.owner, self.seats.iter().map(|seat| seat.seat));
     }
 
-    fn confirm(&self, hold: &Hold, price: i64, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
-        reservation::reserve(rows, hold, self, price, at.now)
+    fn confirm(&self, hold: &Hold, line: &Line, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
+        reservation::reserve(rows, hold, line, self, at.now)
     }
 
     fn number(record: &SeatReservation) -> u64 {

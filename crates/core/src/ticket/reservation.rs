@@ -7,7 +7,7 @@ use super::{Buyer, BuyerId, EventId, SeatId, SeatsItem, SoldSeat};
 use crate::actor::Actor;
 use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
-use crate::hold::Hold;
+use crate::hold::{Hold, Line};
 use crate::id::{HoldId, Sequence, UserId, number_id};
 use crate::money::Currency;
 use crate::rejection::TicketRejection;
@@ -25,6 +25,8 @@ number_id!(
 pub struct SeatReservation {
     pub id: SeatReservationId,
     pub hold: HoldId,
+    /// Index of the line of the hold.
+    pub line: u16,
     pub event: EventId,
     pub user: UserId,
     /// In ascending order, at the prices of the hold.
@@ -107,8 +109,8 @@ pub fn find(rows: &mut WorkingSet, id: SeatReservationId, actor: &Actor) -> Deci
 pub(super) fn reserve(
     rows: &mut WorkingSet,
     hold: &Hold,
+    line: &Line,
     item: &SeatsItem,
-    price: i64,
     now: Timestamp,
 ) -> Decision<SeatReservation> {
     let SeatsItem { event, seats } = item;
@@ -131,10 +133,11 @@ pub(super) fn reserve(
     let reservation = SeatReservation {
         id,
         hold: hold.id,
+        line: line.index,
         event: *event,
         user: hold.owner.clone(),
         seats: seats.clone(),
-        total: price,
+        total: line.price,
         currency: hold.currency,
         reserved_at: now,
         state: SeatReservationState::Reserved,

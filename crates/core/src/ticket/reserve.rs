@@ -36,8 +36,9 @@ impl Command for ReserveSeats {
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
         rows.ids.request(&Sequence::SeatReservation);
         let hold = self.claim(rows, at)?;
-        hold.item::<SeatsItem>().request_record(&hold, rows);
-        let reservation = hold.item::<SeatsItem>().confirm(&hold, hold.total(), rows, at)?;
+        let (line, item) = hold.line::<SeatsItem>();
+        item.request_record(&hold, rows);
+        let reservation = item.confirm(&hold, line, rows, at)?;
         // One attempt, as with three steps.
         let confirmed = hold.confirmed(Records::Shared(reservation.id.get()));
         write(rows, Hold { attempt: Attempt(hold.attempt.0 + 1), ..confirmed }, hold.attempt > Attempt::default());

@@ -7,7 +7,7 @@ use super::event::{self, TicketEvent};
 use super::line::SeatsItem;
 use super::{BuyerId, EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatId, event_unit, seat, seat_unit};
 use crate::command::{Context, Decision, Stop};
-use crate::hold::{self, cancel, owner, place, Hold, Item, Origin, Placement};
+use crate::hold::{self, Hold, Item, Origin, Placement, cancel, owner, place};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, TicketRejection};
 use crate::time::Timestamp;

@@ -13,8 +13,8 @@ use jiff::civil::{Date, date};
 use proptest::test_runner::{Config, RngSeed};
 use uuid::Uuid;
 
-use super::*;
 use super::owner::OwnerPage;
+use super::*;
 use crate::calendar::generation::GenerateSlots;
 use crate::calendar::hours::OpenInterval;
 use crate::calendar::local_time::{LocalTime, SlotStart};
@@ -310,7 +310,7 @@ fn record<I: EndpointItem>(
 ) -> Decision<u64> {
     rows.ids.request(&I::SEQUENCE);
     item.request_record(hold, rows);
-    Ok(I::number(&item.confirm(hold, line.price, rows, at)?))
+    Ok(I::number(&item.confirm(hold, line, rows, at)?))
 }
 
 /// Returns a hold's claims and origin for each type of line, and for all types mixed, twice each.

@@ -26,7 +26,8 @@ fn owner_rows_list_live_holds() {
                 }
                 2 if !holds.is_empty() => {
                     let index = dice.roll(holds.len() as u64) as usize;
-                    if let Ok(extended) = market.extend(&holds[index], Actor::Admin, NewEnd::Later(Span::from_secs(5))) {
+                    if let Ok(extended) = market.extend(&holds[index], Actor::Admin, NewEnd::Later(Span::from_secs(5)))
+                    {
                         holds[index] = extended;
                     }
                 }

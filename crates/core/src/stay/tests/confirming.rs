@@ -18,6 +18,7 @@ fn confirm_turns_hold_into_reservation() {
         let expected = StayReservation {
             id: StayReservationId::new(1).unwrap(),
             hold: hold.id,
+            line: 0,
             user: id(1),
             room_type: hotel.room_type,
             dates: hold.item::<StayItem>().dates,

@@ -19,6 +19,7 @@ fn confirm_turns_hold_into_reservation() {
         let expected = SeatReservation {
             id: SeatReservationId::new(1).unwrap(),
             hold: hold.id,
+            line: 0,
             event: hall.event,
             user: id(1),
             seats: hold.item::<SeatsItem>().seats.clone(),
@@ -196,8 +197,8 @@ fn seat_is_sold_once_after_loss_of_live_rows() {
     hall.cancel(lost.id).unwrap();
     hall.reserve(2, &[2]).unwrap();
     let reserve = |hall: &mut Hall, hold: &Hold| {
-        let item = hold.item::<SeatsItem>();
-        hall.world.step(Writes::Durable, |rows, at| reservation::reserve(rows, hold, item, hold.total(), at.now))
+        let (line, item) = hold.line::<SeatsItem>();
+        hall.world.step(Writes::Durable, |rows, at| reservation::reserve(rows, hold, line, item, at.now))
     };
     let recorded = reserve(&mut hall, &lost);
     let seat = hall.seat(2);

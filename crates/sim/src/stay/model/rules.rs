@@ -146,6 +146,7 @@ impl Model {
         let reservation = StayReservation {
             id: StayReservationId::new(record).expect("histories are short"),
             hold: id,
+            line: 0,
             user: hold.owner.clone(),
             room_type: stay(&hold).room_type,
             dates: stay(&hold).dates,
