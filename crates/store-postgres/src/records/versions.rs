@@ -84,7 +84,7 @@ impl RowVersions {
 }
 
 /// Returns the keys of the rows that the batch writes.
-fn written_keys<'a>(table: &'a dyn TableAccess) -> HashSet<Vec<Value<'a>>> {
+fn written_keys(table: &dyn TableAccess) -> HashSet<Vec<Value<'_>>> {
     struct Keys<'a>(usize, HashSet<Vec<Value<'a>>>);
     impl<'a> RowSink<'a> for Keys<'a> {
         fn change(&mut self, change: RowChange<'_, 'a>) -> ControlFlow<()> {
