@@ -69,7 +69,7 @@ async fn keys_of_long_hold_live_until_its_end() {
         (format!("hold:idx:5:{room_type}:{from}:{to}"), kept),
         (format!("hold:snapshot:{client_key}:{room_type}:{from}:{to}"), kept),
         (format!("hold-count:{room_type}:{from}"), kept),
-        ("hold-count:user:stay:5".to_owned(), kept),
+        ("holds:stay:5:0".to_owned(), kept),
         (format!("hold:{}", ended.id), day),
     ] {
         let ttl: i64 = redis.ttl(format!("{prefix}{name}")).unwrap();
@@ -144,7 +144,7 @@ async fn slot_keys_have_documented_names_and_ttl() {
         (format!("hold:{}", lock.id), 300 + day),
         (format!("locks:{slot}"), 300),
         (format!("lock-count:{slot}"), 300),
-        ("hold-count:user:room:5".to_owned(), 300),
+        ("holds:room:5:0".to_owned(), 300),
     ] {
         let ttl: i64 = redis.ttl(format!("{prefix}{name}")).unwrap();
         assert!((seconds - 5..=seconds + 35).contains(&ttl), "{name}: {ttl} s, expected {seconds} s");
