@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | [`declare`] | macros that declare tables |
 //! | [`stay`], [`shop`], [`calendar`], [`ticket`], [`tee`], [`relay`], [`webhook`] | the declared tables, and their lists |
-//! | [`spec`], [`column`] | the declaration of a table, and its columns, as a store sees them |
+//! | [`spec`], [`mod@column`] | the declaration of a table, and its columns, as a store sees them |
 //! | [`value`] | column values, and the conversion of core's types |
 //! | [`row`] | rows as values |
 //! | [`access`] | requests, loaded rows and changes of a table as values |
@@ -16,7 +16,7 @@
 //! | [`list`] | pages of long lists |
 //! | [`sequence`] | names of number sequences |
 //! | [`hold`] | holds and their lines |
-//! | [`unit`] | keys and columns of the rows that all types of lines share |
+//! | [`mod@unit`] | keys and columns of the rows that all types of lines share |
 //! | [`registry`] | all tables, without rows |
 //!
 //! This module makes no decisions and does no I/O.

@@ -42,7 +42,7 @@ pub trait Record: TableRow<Self::Key> {
     type Key: Key + Send + Sync + 'static;
 }
 
-/// A line of a row, stored in a child table. [`child_row!`](crate::schema::declare::child_row) implements it.
+/// A line of a row, stored in a child table. The macro `child_row!` implements it.
 pub trait ChildRow: Sized {
     const COLUMNS: &'static [Column];
 
