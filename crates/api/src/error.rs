@@ -107,6 +107,9 @@ error_codes! {
     ClaimExpired 409 "CLAIM_EXPIRED"
         "선점이 만료되었거나 다른 선점으로 대체되었습니다."
         "The claim has expired or was replaced; place a new one.";
+    ClaimNotChangeable 409 "CLAIM_NOT_CHANGEABLE"
+        "이 선점은 여기에서 변경할 수 없습니다."
+        "This claim cannot be changed in parts here; use the endpoint that placed it, or place a new claim.";
     ClaimNotFound 404 "CLAIM_NOT_FOUND"
         "선점 정보를 찾을 수 없습니다."
         "The claim does not exist.";
@@ -167,6 +170,9 @@ error_codes! {
     MethodNotAllowed 405 "METHOD_NOT_ALLOWED"
         "이 경로에서 지원하지 않는 메서드입니다."
         "This path does not take this method; see /docs.";
+    NotAvailable 409 "NOT_AVAILABLE"
+        "선점할 수 없는 항목이 있습니다."
+        "Some lines are not available; nothing was held. `lines` has the reason of each.";
     NotEnoughSeats 409 "NOT_ENOUGH_SEATS"
         "남은 좌석이 부족합니다. (잔여 {available}석)"
         "Only {available} seats are free there.";
@@ -191,6 +197,9 @@ error_codes! {
     PayloadTooLarge 413 "PAYLOAD_TOO_LARGE"
         "요청 본문이 너무 큽니다."
         "The body is too large.";
+    PaymentRequired 409 "PAYMENT_REQUIRED"
+        "결제해야 확정되는 예약입니다."
+        "A cart reservation is confirmed by paying for it: POST /api/order.";
     ProductNotFound 404 "PRODUCT_NOT_FOUND"
         "상품을 찾을 수 없습니다."
         "There is no such product.";
@@ -284,6 +293,9 @@ error_codes! {
     SoldOut 409 "SOLD_OUT"
         "매진"
         "All seats are reserved.";
+    StockSaleNotFound 404 "STOCK_SALE_NOT_FOUND"
+        "판매 내역을 찾을 수 없습니다."
+        "There is no such stock sale.";
     StoreUnavailable 503 "STORE_UNAVAILABLE"
         "저장소에 연결할 수 없습니다. 잠시 후 다시 시도해 주세요."
         "The store is unavailable; nothing was changed.";
@@ -299,6 +311,9 @@ error_codes! {
     UserNotFound 404 "USER_NOT_FOUND"
         "사용자를 찾을 수 없습니다."
         "There is no such user.";
+    VersionMismatch 412 "VERSION_MISMATCH"
+        "그 사이에 변경되었습니다. 다시 조회해 주세요. (현재 버전 {version})"
+        "It has changed since; its version is {version}. Read it again.";
     WebhookDeliveryNotFailed 409 "WEBHOOK_DELIVERY_NOT_FAILED"
         "실패한 전송만 다시 시도할 수 있습니다."
         "Only a failed delivery can be retried.";

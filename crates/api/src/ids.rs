@@ -48,6 +48,8 @@ numbers! {
     OrderReservationId
     /// Id of an order.
     OrderId
+    /// Id of a sale of stock to a claim.
+    StockSaleId
     /// Id of a room by the hour.
     RoomId
     /// Id of a reservation of a room by the hour.
@@ -79,6 +81,8 @@ uuids! {
     HoldId
     /// Id of a lock on slots of a room.
     LockId
+    /// Id of a claim, which is that of the hold.
+    ClaimId
 }
 
 /// Id of a user, in the form in which it is given: an integer is a JSON number, a text a JSON string. Cheap to clone.

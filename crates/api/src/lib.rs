@@ -8,6 +8,7 @@
 //! | `openapi` | schemas of the `OpenAPI` document |
 
 pub mod calendar;
+pub mod claim;
 pub mod error;
 pub mod ids;
 pub mod list;
@@ -22,7 +23,10 @@ pub mod ticket;
 pub mod vertical;
 pub mod webhook;
 
+use std::marker::PhantomData;
+
 use jiff::Timestamp;
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serializer};
 
 #[cfg(feature = "core")]
@@ -31,6 +35,31 @@ pub use parse::InvalidField;
 /// Distinguishes `null` from a missing field.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
+}
+
+/// Deserializes a list, and drops elements beyond `MAX`, so that a huge list does not use memory. The caller refuses lists of
+/// that length.
+pub fn bounded<'de, T: Deserialize<'de>, D: Deserializer<'de>, const MAX: usize>(list: D) -> Result<Vec<T>, D::Error> {
+    struct Elements<T, const MAX: usize>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Elements<T, MAX> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut elements = Vec::new();
+            while elements.len() < MAX
+                && let Some(element) = list.next_element()?
+            {
+                elements.push(element);
+            }
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(elements)
+        }
+    }
+    list.deserialize_seq(Elements::<T, MAX>(PhantomData))
 }
 
 /// Serializes a time as RFC 3339 in UTC, to the millisecond.

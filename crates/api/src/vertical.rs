@@ -34,8 +34,8 @@ pub const VERTICALS: [Vertical; 5] = [
         name: "shop",
         tag: "shop",
         section: "shop",
-        prefixes: &["shop", "order"],
-        durable_events: &["order.paid", "order.cancelled"],
+        prefixes: &["shop", "order", "stock"],
+        durable_events: &["order.paid", "order.cancelled", "stock.sold", "stock.returned"],
         ephemeral_events: &["order.reserved", "order.released"],
         ttl_setting: Some("shop.hold_ttl"),
     },
@@ -75,6 +75,11 @@ pub const VERTICALS: [Vertical; 5] = [
     },
 ];
 
+/// Types of the events of claims that go through the outbox.
+pub const CLAIM_DURABLE_EVENTS: &[&str] = &["claim.confirmed", "claim.cancelled"];
+/// Types of the events of live claims, which are published best effort.
+pub const CLAIM_EPHEMERAL_EVENTS: &[&str] = &["claim.held", "claim.extended", "claim.changed"];
+
 /// Returns the index in [`VERTICALS`] of a command or an event, by the first word of its name.
 pub fn index_of(name: &str) -> Option<usize> {
     let first = name.split('.').next().unwrap_or_default();
@@ -83,12 +88,12 @@ pub fn index_of(name: &str) -> Option<usize> {
 
 /// Returns the types of all events that go through the outbox.
 pub fn durable_events() -> Vec<&'static str> {
-    VERTICALS.iter().flat_map(|vertical| vertical.durable_events).copied().collect()
+    VERTICALS.iter().flat_map(|vertical| vertical.durable_events).chain(CLAIM_DURABLE_EVENTS).copied().collect()
 }
 
 /// Returns the types of all events of holds.
 pub fn ephemeral_events() -> Vec<&'static str> {
-    VERTICALS.iter().flat_map(|vertical| vertical.ephemeral_events).copied().collect()
+    VERTICALS.iter().flat_map(|vertical| vertical.ephemeral_events).chain(CLAIM_EPHEMERAL_EVENTS).copied().collect()
 }
 
 #[cfg(test)]

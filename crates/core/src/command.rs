@@ -234,7 +234,7 @@ impl Limits {
     /// Default settings.
     pub const DEFAULT: Self = Self {
         holds_per_user_max: 50,
-        hold: hold::Limits { extensions_max: 5, lifetime_max: Span::from_hours(2) },
+        hold: hold::Limits::DEFAULT,
         relay: relay::Limits { retries_max: 5 },
         stay: stay::Limits { hold_ttl: Span::from_secs(600) },
         shop: shop::Limits { hold_ttl: Span::from_secs(1_800) },

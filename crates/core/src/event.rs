@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::calendar::{BlockStatus, RoomId, RoomReservation, SlotStart};
 use crate::hold::Hold;
 use crate::id::UserId;
-use crate::shop::Order;
+use crate::shop::{Order, StockSale};
 use crate::stay::StayReservation;
 use crate::tee::{BookingPublished, Message};
 use crate::ticket::{QueueAdmission, SeatReservation};
@@ -16,10 +16,17 @@ pub enum Event {
     HoldPlaced(Hold),
     HoldCancelled(Hold),
     HoldReplaced(Hold),
+    ClaimExtended(Hold),
+    ClaimChanged(Hold),
+    ClaimConfirmed(Hold),
+    /// Records of a confirmed claim were cancelled.
+    ClaimCancelled(Hold),
     StayReservationConfirmed(StayReservation),
     StayReservationCancelled(StayReservation),
     OrderPaid(Order),
     OrderCancelled(Order),
+    StockSold(StockSale),
+    StockReturned(StockSale),
     RoomSlotsReserved(RoomReservation),
     RoomSlotsCancelled(RoomReservation),
     RoomSlotsBlocked {
@@ -41,11 +48,18 @@ impl Event {
     /// Returns the user whom the event concerns; `None` for events about resources of the operator.
     pub fn owner(&self) -> Option<&UserId> {
         match self {
-            Self::HoldPlaced(hold) | Self::HoldCancelled(hold) | Self::HoldReplaced(hold) => Some(&hold.owner),
+            Self::HoldPlaced(hold)
+            | Self::HoldCancelled(hold)
+            | Self::HoldReplaced(hold)
+            | Self::ClaimExtended(hold)
+            | Self::ClaimChanged(hold)
+            | Self::ClaimConfirmed(hold)
+            | Self::ClaimCancelled(hold) => Some(&hold.owner),
             Self::StayReservationConfirmed(reservation) | Self::StayReservationCancelled(reservation) => {
                 Some(&reservation.user)
             }
             Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(&order.user),
+            Self::StockSold(sale) | Self::StockReturned(sale) => Some(&sale.user),
             Self::RoomSlotsReserved(reservation) | Self::RoomSlotsCancelled(reservation) => Some(&reservation.user),
             Self::RoomSlotsBlocked { .. } => None,
             Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(&reservation.user),
@@ -59,11 +73,19 @@ impl Event {
     /// commit, best effort.
     pub fn is_durable(&self) -> bool {
         match self {
-            Self::HoldPlaced(_) | Self::HoldCancelled(_) | Self::HoldReplaced(_) => false,
-            Self::StayReservationConfirmed(_)
+            Self::HoldPlaced(_)
+            | Self::HoldCancelled(_)
+            | Self::HoldReplaced(_)
+            | Self::ClaimExtended(_)
+            | Self::ClaimChanged(_) => false,
+            Self::ClaimConfirmed(_)
+            | Self::ClaimCancelled(_)
+            | Self::StayReservationConfirmed(_)
             | Self::StayReservationCancelled(_)
             | Self::OrderPaid(_)
             | Self::OrderCancelled(_)
+            | Self::StockSold(_)
+            | Self::StockReturned(_)
             | Self::RoomSlotsReserved(_)
             | Self::RoomSlotsCancelled(_)
             | Self::RoomSlotsBlocked { .. }

@@ -220,6 +220,7 @@ pub enum Sequence {
     ProductOption,
     InventoryReservation,
     Order,
+    StockSale,
     Room,
     RoomReservation,
     Generation,
@@ -248,6 +249,7 @@ impl Sequence {
             | Self::User
             | Self::Product
             | Self::Order
+            | Self::StockSale
             | Self::Room
             | Self::RoomReservation
             | Self::Generation

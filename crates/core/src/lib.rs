@@ -29,6 +29,7 @@ pub mod actor;
 pub mod audit;
 pub mod calendar;
 pub mod capacity_fence;
+pub mod claim;
 pub mod command;
 pub mod event;
 pub mod hold;

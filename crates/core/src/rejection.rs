@@ -4,7 +4,9 @@
 use jiff::civil::Date;
 
 use crate::calendar::LocalTime;
+use crate::claim::place::RefusedLine;
 use crate::command::Stop;
+use crate::hold::LineRecord;
 use crate::money::Currency;
 use crate::shop::ProductOptionId;
 use crate::tee::{BookingStatus, StartTime};
@@ -40,8 +42,29 @@ pub enum ClaimRejection {
     ClaimNotFound,
     /// Expired or replaced.
     ClaimExpired,
-    /// Confirmed or cancelled.
-    ClaimAlreadyProcessed,
+    /// Confirmed or cancelled, with the records of confirmed lines.
+    ClaimAlreadyProcessed {
+        records: Vec<LineRecord>,
+    },
+    /// The endpoint that placed the claim decides its lines.
+    ClaimNotChangeable,
+    /// A cart's reservation is confirmed by its payment only.
+    PaymentRequired,
+    /// The claim has changed since the caller read it.
+    VersionMismatch {
+        version: u32,
+    },
+    /// Lines that are not available; none was placed.
+    NotAvailable {
+        lines: Vec<RefusedLine>,
+    },
+    /// A line is malformed, or names an unknown object.
+    InvalidLine {
+        /// Name of the list of lines in the request.
+        list: &'static str,
+        line: u16,
+        rejection: Box<Rejection>,
+    },
     ExtensionLimit {
         max_until: Timestamp,
     },
@@ -52,7 +75,7 @@ pub enum ClaimRejection {
 pub enum StayRejection {
     RoomTypeNotFound,
     RoomsInUse { date: Date, in_use: u32 },
-    RoomNotAvailable { date: Date },
+    RoomNotAvailable { date: Date, available: u32 },
     StayHoldNotFound,
     StayHoldExpired,
     StayHoldAlreadyProcessed { reservation: Option<u64> },
@@ -106,6 +129,7 @@ pub enum ShopRejection {
     InsufficientBalance { balance: i64, needed: i64 },
     OrderNotFound,
     OrderAlreadyCancelled,
+    StockSaleNotFound,
 }
 
 /// Rejections of ticket sales.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use crate::audit::Audit;
 use crate::command::{Attempt, Command, Context, Decision, FirstStep, Limits, Stop, TwoPhase, WriteMode, Writes};
 use crate::event::Event;
-use crate::hold::{AttemptId, Decided, Hold, Records, confirm, place};
+use crate::hold::{AttemptId, Decided, Hold, HoldState, Records, confirm, place};
 use crate::id::HoldId;
 use crate::rejection::Rejection;
 use crate::table::{StateSet as _, TableSet as _};
@@ -148,7 +148,12 @@ impl World {
     /// Returns all holds as text, without the numbers of attempts, which depend on the number of steps.
     pub(crate) fn hold_rows(&self) -> impl Iterator<Item = String> {
         let without_attempt = |hold: &Hold| Hold { attempt: Attempt::default(), ..hold.clone() };
-        self.memory.holds.rows().map(move |(_, hold)| format!("{:?}", without_attempt(hold)))
+        // The durable row of a confirmed hold has its later changes.
+        let latest = |id: &HoldId, hold: &Hold| match self.memory.confirmed_holds.get(id) {
+            Ok(Some(confirmed)) if confirmed.version > hold.version => without_attempt(confirmed),
+            _ => without_attempt(hold),
+        };
+        self.memory.holds.rows().map(move |(id, hold)| format!("{:?}", latest(id, hold)))
     }
 
     /// Records the outcome of a confirm attempt, as another server may: with this record, or aborted.
@@ -177,7 +182,7 @@ impl World {
     /// Writes the counts and index entries of a live hold, like a store at start.
     pub(crate) fn index(&mut self, hold: &Hold) {
         let mut rows = WorkingSet::default();
-        place::request_indexes(&mut rows, hold);
+        place::request_all_indexes(&mut rows, hold);
         rows.fill_from(&self.memory);
         place::index(&mut rows, hold, self.now).unwrap();
         self.memory.apply(&mut rows);
@@ -193,9 +198,17 @@ impl World {
         // Numbers may be drawn for live rows too.
         let mut ids = std::mem::take(&mut rows.ids);
         let mut live = rows.take_live();
-        assert!(writes != Writes::Durable || !live.has_changes(), "a durable step writes live rows: {live:?}");
+        // A confirmed hold is durable. In a single store it stays in the table of all holds.
+        let mut holds = std::mem::take(&mut live.holds);
+        let are_confirmed =
+            holds.changes().iter().all(|change| change.row.is_some_and(|hold| hold.state == HoldState::Confirmed));
+        assert!(
+            writes != Writes::Durable || (are_confirmed && !live.has_changes()),
+            "a durable step writes live rows: {holds:?} {live:?}"
+        );
         assert!(writes != Writes::Live || !rows.has_changes(), "a live step writes durable rows: {rows:?}");
         self.memory.ids.apply(&mut ids);
+        self.memory.holds.apply(&mut holds);
         self.memory.apply(&mut live);
         self.memory.apply(&mut rows);
     }

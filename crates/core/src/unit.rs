@@ -17,16 +17,6 @@ pub enum Kind {
 
 impl Kind {
     pub const ALL: [Self; 4] = [Self::Stay, Self::Shop, Self::Room, Self::Ticket];
-
-    /// Returns the noun for the records that lines of this kind become.
-    pub fn record_name(self) -> &'static str {
-        match self {
-            Self::Stay => "stay reservation",
-            Self::Shop => "order",
-            Self::Room => "room reservation",
-            Self::Ticket => "seat reservation",
-        }
-    }
 }
 
 /// A claimable unit: part `part` of resource `resource`. For a night of a room type the part is the date, for a slot of

@@ -3,12 +3,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use crate::command::{Decision, NeedRows};
+use crate::command::{Decision, NeedRows, Stop};
 use crate::event::{Event, EventLog};
 use crate::hold::owner::{OwnerHolds, OwnerPage};
 use crate::hold::{AttemptId, Decided, Hold};
 use crate::id::{HoldId, IdRange, Sequence};
 use crate::idempotency::{IdempotencyRecord, IdempotencyRecordId};
+use crate::rejection::Rejection;
 use crate::schema::unit::UnitName;
 use crate::schema::{calendar, relay, shop, stay, tee, ticket, webhook};
 use crate::table::{Row, TableSet};
@@ -39,7 +40,7 @@ crate::tables! {
             fixed { origin, created_at, currency };
             changing {
                 owner as user_id, expires_at, pay_by, state as (state, replaced_by), version as revision, extensions,
-                attempt, lines, extras as (reference, metadata),
+                attempt, lines, extras as (reference, metadata, refund_tiers),
             };
             // For the index by end.
             computed { ends_at = |hold| hold.ends_at() };
@@ -127,6 +128,30 @@ impl WorkingSet {
             self.events.roll_back(savepoint);
         }
         result.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Runs an attempt for each item; a rejected item does not affect the others. After an item that needs rows it goes on,
+    /// so that the rows of all items are requested for one load.
+    pub fn attempt_each<I, T>(
+        &mut self,
+        items: &[I],
+        decide: impl Fn(&mut Self, &I) -> Decision<T>,
+    ) -> Decision<Vec<Result<T, Rejection>>> {
+        let mut results = Vec::with_capacity(items.len());
+        let (mut needs_rows, mut must_retry) = (false, false);
+        for item in items {
+            match self.attempt(|rows| decide(rows, item)) {
+                Ok(outcome) => results.push(Ok(outcome)),
+                Err(Stop::Rejected(rejection)) => results.push(Err(rejection)),
+                Err(Stop::NeedRows) => needs_rows = true,
+                Err(Stop::Retry) => must_retry = true,
+            }
+        }
+        match (needs_rows, must_retry) {
+            (true, _) => Err(Stop::NeedRows),
+            (false, true) => Err(Stop::Retry),
+            (false, false) => Ok(results),
+        }
     }
 
     /// Returns an empty working set with the same requested rows.

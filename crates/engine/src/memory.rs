@@ -30,7 +30,7 @@ impl Memory {
     pub fn index(&mut self, holds: &[Hold], now: Timestamp) {
         let mut rows = WorkingSet::default();
         for hold in holds {
-            place::request_indexes(&mut rows, hold);
+            place::request_all_indexes(&mut rows, hold);
         }
         rows.fill_from(&self.rows);
         for hold in holds {

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use holdfast_connect::TlsRoots;
+use holdfast_core::claim::refund::RefundTiers;
 use holdfast_core::time::Span;
 use holdfast_core::{Limits, calendar, hold, relay, shop, stay, tee, ticket, webhook};
 use holdfast_engine::EngineSettings;
@@ -28,7 +29,9 @@ use holdfast_waiting_room::{Key, Keys, Timings};
 use serde::Deserialize;
 
 pub use spelling::parse_duration;
-use spelling::{Choice, address, choice, duration, durations, networks, number, refund_tiers, tls_roots};
+use spelling::{
+    Choice, address, choice, duration, durations, line_refund_tiers, networks, number, refund_tiers, tls_roots,
+};
 
 use crate::problem::Language;
 
@@ -49,6 +52,7 @@ pub struct Config {
     pub auth: AuthConfig,
     pub engine: EngineConfig,
     pub claim: ClaimConfig,
+    pub hold: RefundConfig,
     pub stay: StayConfig,
     pub shop: HoldConfig,
     pub ticket: HoldConfig,
@@ -206,6 +210,16 @@ pub struct ClaimConfig {
     pub extensions_max: usize,
     #[serde(deserialize_with = "duration")]
     pub lifetime_max: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub ttl_max: Duration,
+}
+
+/// Refunds of cancelled lines.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefundConfig {
+    #[serde(deserialize_with = "line_refund_tiers")]
+    pub refund_tiers: RefundTiers,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -420,6 +434,8 @@ impl Config {
                 hold: hold::Limits {
                     extensions_max: self.claim.extensions_max as u8,
                     lifetime_max: span(self.claim.lifetime_max),
+                    ttl_max: span(self.claim.ttl_max),
+                    refund: self.hold.refund_tiers,
                 },
                 relay: relay::Limits { retries_max: self.tee.outbox_retries_max as u32 },
                 stay: stay::Limits { hold_ttl: span(self.stay.hold_ttl) },

@@ -25,6 +25,7 @@ mod answer_backpressure;
 pub mod app;
 pub mod calendar;
 pub mod caller;
+pub mod claims;
 pub mod config;
 pub mod demo;
 pub mod docs;

@@ -16,8 +16,7 @@ use crate::shop::{cart, coupons, orders, products, reservations as order_reserva
 use crate::stays::{holds, reservations, room_types};
 use crate::tee::{bookings, courses, outbox};
 use crate::tickets::{events, holds as seat_holds, queue, queue_stream, reservations as seat_reservations, seats};
-use crate::webhooks::{deliveries, subscriptions};
-use crate::{docs, event_stream, ops};
+use crate::{claims, docs, event_stream, ops, webhooks};
 
 /// Returns the routes of the API and their `OpenAPI` document.
 pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
@@ -40,6 +39,7 @@ pub fn router_with_pages(app: App, pages: impl FnOnce(App, Router) -> Router) ->
         .routes(routes!(reservations::list))
         .routes(routes!(reservations::get))
         .routes(routes!(reservations::cancel))
+        .merge(claims::routes())
         .routes(routes!(users::create))
         .routes(routes!(users::get))
         .routes(routes!(users::add_balance))
@@ -104,12 +104,7 @@ pub fn router_with_pages(app: App, pages: impl FnOnce(App, Router) -> Router) ->
         .routes(routes!(bookings::notifications))
         .routes(routes!(outbox::list))
         .routes(routes!(outbox::retry))
-        .routes(routes!(subscriptions::create, subscriptions::list))
-        .routes(routes!(subscriptions::get, subscriptions::delete))
-        .routes(routes!(subscriptions::enable))
-        .routes(routes!(subscriptions::rotate))
-        .routes(routes!(deliveries::list))
-        .routes(routes!(deliveries::retry))
+        .merge(webhooks::routes())
         .routes(routes!(event_stream::listen))
         .routes(routes!(ops::healthz))
         .routes(routes!(ops::readyz))

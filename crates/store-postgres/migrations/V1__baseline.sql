@@ -157,6 +157,7 @@ CREATE TABLE hold (
     lines       bytea NOT NULL,
     reference   text,
     metadata    bytea,
+    refund_tiers text,
     version     bigint NOT NULL DEFAULT 0,
     CONSTRAINT hold_state CHECK (state IN ('HELD', 'CONFIRMED', 'CANCELLED', 'REPLACED')),
     CONSTRAINT hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
@@ -210,6 +211,7 @@ CREATE TABLE stay_reservation (
     room_type_id bigint NOT NULL CONSTRAINT stay_reservation_room_type REFERENCES room_type (id),
     check_in     date NOT NULL,
     check_out    date NOT NULL,
+    quantity     integer NOT NULL CONSTRAINT stay_reservation_quantity CHECK (quantity > 0),
     price        bigint NOT NULL,
     currency     text NOT NULL,
     confirmed_at timestamptz NOT NULL,
@@ -299,6 +301,23 @@ CREATE TABLE orders (
 -- List by customer, in page order.
 CREATE INDEX orders_by_user ON orders (user_id, id);
 
+-- Sales of stock to holds that are no carts.
+CREATE TABLE stock_sale (
+    id                bigint CONSTRAINT stock_sale_pk PRIMARY KEY,
+    hold_id           uuid NOT NULL,
+    line_no           integer NOT NULL,
+    user_id           text COLLATE "C" NOT NULL,
+    product_option_id bigint NOT NULL CONSTRAINT stock_sale_product_option REFERENCES product_option (id),
+    quantity          integer NOT NULL CONSTRAINT stock_sale_quantity CHECK (quantity > 0),
+    price             bigint NOT NULL,
+    currency          text NOT NULL,
+    sold_at           timestamptz NOT NULL,
+    cancelled_at      timestamptz,
+    version           bigint NOT NULL DEFAULT 0,
+    -- A line is confirmed at most once. Also used to look up the records of a hold.
+    CONSTRAINT stock_sale_line UNIQUE (hold_id, line_no)
+);
+
 CREATE TABLE order_item (
     order_id          bigint NOT NULL CONSTRAINT order_item_order REFERENCES orders (id),
     line_no           integer NOT NULL,
@@ -341,6 +360,7 @@ SELECT make_lock('product_option', ARRAY['id']);
 SELECT make_lock('inventory', ARRAY['product_option_id']);
 SELECT make_lock('cart_item', ARRAY['user_id', 'product_option_id']);
 SELECT make_lock('orders', ARRAY['id']);
+SELECT make_lock('stock_sale', ARRAY['id']);
 SELECT make_lock('coupon', ARRAY['code']);
 SELECT make_lock('user_coupon', ARRAY['coupon_code', 'user_id']);
 

@@ -32,7 +32,7 @@ async fn fill(client: &Client) {
              INSERT INTO room_type SELECT n, 'twin', NULL, 10, 1, 'KRW', 'UTC' FROM generate_series(1, {ROWS}) n;
              INSERT INTO room_type_stock SELECT n, '2030-01-01', 10, 0, false FROM generate_series(1, {ROWS}) n;
              INSERT INTO stay_reservation SELECT n, gen_random_uuid(), 0, n % 1000, 1 + n % 50, '2030-01-01', '2030-01-02',
-                 1, 'KRW', now(), CASE WHEN n % 100 = 0 THEN now() END FROM generate_series(1, {ROWS}) n;
+                 1, 1, 'KRW', now(), CASE WHEN n % 100 = 0 THEN now() END FROM generate_series(1, {ROWS}) n;
              INSERT INTO room SELECT n, 'room', 'UTC', 'KR', 'KRW', 60, 1, '', 0, true, NULL, NULL
                  FROM generate_series(1, {ROWS}) n;
              INSERT INTO operating_hours SELECT n, '', '', NULL, NULL, NULL, false FROM generate_series(1, {ROWS}) n;

@@ -70,6 +70,7 @@ CREATE TABLE hold (
     lines       BLOB NOT NULL,
     reference   TEXT,
     metadata    BLOB,
+    refund_tiers TEXT,
     CONSTRAINT hold_state
         CHECK (state = 'HELD' OR state = 'CONFIRMED' OR state = 'CANCELLED' OR state = 'REPLACED'),
     CONSTRAINT hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
@@ -118,6 +119,7 @@ CREATE TABLE stay_reservation (
     room_type_id INTEGER NOT NULL CONSTRAINT stay_reservation_room_type REFERENCES room_type (id),
     check_in     TEXT NOT NULL,
     check_out    TEXT NOT NULL,
+    quantity     INTEGER NOT NULL CONSTRAINT stay_reservation_quantity CHECK (quantity > 0),
     price        INTEGER NOT NULL,
     currency     TEXT NOT NULL,
     confirmed_at INTEGER NOT NULL,
@@ -193,6 +195,22 @@ CREATE TABLE orders (
 ) STRICT;
 -- List by customer, in page order.
 CREATE INDEX orders_by_user ON orders (user_id);
+
+-- Sales of stock to holds that are no carts.
+CREATE TABLE stock_sale (
+    id                INTEGER PRIMARY KEY,
+    hold_id           BLOB NOT NULL,
+    line_no           INTEGER NOT NULL,
+    user_id           TEXT NOT NULL,
+    product_option_id INTEGER NOT NULL CONSTRAINT stock_sale_product_option REFERENCES product_option (id),
+    quantity          INTEGER NOT NULL CONSTRAINT stock_sale_quantity CHECK (quantity > 0),
+    price             INTEGER NOT NULL,
+    currency          TEXT NOT NULL,
+    sold_at           INTEGER NOT NULL,
+    cancelled_at      INTEGER,
+    -- A line is confirmed at most once.
+    CONSTRAINT stock_sale_line UNIQUE (hold_id, line_no)
+) STRICT;
 
 CREATE TABLE order_item (
     order_id          INTEGER NOT NULL CONSTRAINT order_item_order REFERENCES orders (id),

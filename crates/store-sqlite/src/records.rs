@@ -135,6 +135,7 @@ pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec
                 conditions.push(format!("{plus}{column} = ?"));
                 values.push(value);
             }
+            Filter::IsNot(column, text) => conditions.push(format!("{column} <> '{text}'")),
             Filter::Above(column, value) => {
                 conditions.push(format!("{plus}{column} > ?"));
                 values.push(value);
@@ -407,7 +408,7 @@ mod tests {
         let connection = crate::open::open_writer(&options).expect("a new file");
         let fill = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)
             INSERT INTO hold SELECT randomblob(16), 'STAY', 0, 'KRW', n, n + 9000000 * (n % 100 = 0), NULL,
-                n + 9000000 * (n % 100 = 0), iif(n % 2 = 1, 'CONFIRMED', 'HELD'), NULL, 0, 0, 0, x'', NULL, NULL
+                n + 9000000 * (n % 100 = 0), iif(n % 2 = 1, 'CONFIRMED', 'HELD'), NULL, 0, 0, 0, x'', NULL, NULL, NULL
             FROM numbers";
         connection.execute_batch(fill).expect("the rows are valid");
         for analyze in ["", "ANALYZE"] {

@@ -25,6 +25,15 @@ pub struct IdempotencyHeader {
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Header))]
+pub struct IfMatchHeader {
+    /// Version that the caller has seen; another one is refused.
+    #[serde(rename = "If-Match")]
+    #[cfg_attr(feature = "openapi", param(value_type = String, required = false))]
+    pub if_match: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Header))]
 pub struct PreferHeader {
     /// `wait=2`: wait at most this number of seconds for the outcome.
     #[serde(rename = "Prefer")]

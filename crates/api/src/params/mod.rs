@@ -6,14 +6,14 @@ mod query;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::header::{IdempotencyHeader, LastEventHeader, PreferHeader, UserHeader};
+pub use self::header::{IdempotencyHeader, IfMatchHeader, LastEventHeader, PreferHeader, UserHeader};
 pub use self::path::{
-    BookingPath, CouponPath, CoursePath, DeliveryPath, EventPath, HoldPath, LockPath, OrderPath, OutboxEventPath,
-    ProductOptionPath, ProductPath, ReservationPath, RoomPath, RoomReservationPath, RoomTypePath, SeatHoldPath,
-    SeatReservationPath, TeeSlotPath, UserPath, WebhookPath,
+    BookingPath, ClaimPath, CouponPath, CoursePath, DeliveryPath, EventPath, HoldPath, LockPath, OrderPath,
+    OutboxEventPath, ProductOptionPath, ProductPath, ReservationPath, RoomPath, RoomReservationPath, RoomTypePath,
+    SeatHoldPath, SeatReservationPath, StockSalePath, TeeSlotPath, UserPath, WebhookPath,
 };
 pub use self::query::{
-    AvailabilityQuery, BookingQuery, DateQuery, DateRangeQuery, DeliveryQuery, HolidayQuery, OutboxQuery,
+    AvailabilityQuery, BookingQuery, ClaimQuery, DateQuery, DateRangeQuery, DeliveryQuery, HolidayQuery, OutboxQuery,
     ReservationQuery, ReserveQuery, RoomReservationQuery, SeatReservationQuery, ServiceQuery, SlotQuery, StreamQuery,
     UserQuery,
 };

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "openapi")]
 use crate::ids::{
-    BookingId, CourseId, DeliveryId, EventId, HoldId, LockId, OrderId, OutboxEventId, ProductId, ProductOptionId,
-    ReservationId, RoomId, RoomReservationId, RoomTypeId, SeatReservationId, TeeSlotId, UserId, WebhookId,
+    BookingId, ClaimId, CourseId, DeliveryId, EventId, HoldId, LockId, OrderId, OutboxEventId, ProductId,
+    ProductOptionId, ReservationId, RoomId, RoomReservationId, RoomTypeId, SeatReservationId, StockSaleId, TeeSlotId,
+    UserId, WebhookId,
 };
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -68,6 +69,20 @@ pub struct OrderPath {
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Path))]
 pub struct RoomPath {
     #[cfg_attr(feature = "openapi", param(value_type = RoomId))]
+    pub id: String,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Path))]
+pub struct ClaimPath {
+    #[cfg_attr(feature = "openapi", param(value_type = ClaimId))]
+    pub id: String,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Path))]
+pub struct StockSalePath {
+    #[cfg_attr(feature = "openapi", param(value_type = StockSaleId))]
     pub id: String,
 }
 

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "openapi")]
+use crate::claim::ClaimStatusView;
+#[cfg(feature = "openapi")]
 use crate::ids::{EventId, RoomId, RoomTypeId, UserId};
 #[cfg(feature = "openapi")]
 use crate::stay::ReservationStatus;
@@ -50,6 +52,23 @@ pub struct RoomReservationQuery {
     pub user_id: Option<String>,
     #[cfg_attr(feature = "openapi", param(value_type = RoomId, required = false))]
     pub room_id: Option<String>,
+}
+
+/// Filter of claims.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+pub struct ClaimQuery {
+    #[cfg_attr(feature = "openapi", param(value_type = UserId, required = false))]
+    pub user_id: Option<String>,
+    #[cfg_attr(feature = "openapi", param(value_type = String, required = false))]
+    pub reference: Option<String>,
+    #[cfg_attr(feature = "openapi", param(value_type = ClaimStatusView, required = false))]
+    pub status: Option<String>,
+    /// Type of a line: `stay`, `stock`, `seat` or `slot`.
+    #[serde(rename = "type")]
+    #[cfg_attr(feature = "openapi", param(value_type = String, required = false))]
+    pub line_type: Option<String>,
 }
 
 /// Slots of one date, or of a range of dates.

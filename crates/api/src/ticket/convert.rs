@@ -53,14 +53,19 @@ impl<'a> SeatView<'a> {
     }
 }
 
+impl TakenSeatView {
+    pub(crate) fn new(seat: &ReservedSeat) -> Self {
+        Self {
+            id: seat.seat.get(),
+            label: seat.label.to_string(),
+            section: seat.section.as_deref().map(str::to_owned),
+            price: seat.price,
+        }
+    }
+}
+
 fn taken(seats: &[ReservedSeat]) -> Vec<TakenSeatView> {
-    let view = |seat: &ReservedSeat| TakenSeatView {
-        id: seat.seat.get(),
-        label: seat.label.to_string(),
-        section: seat.section.as_deref().map(str::to_owned),
-        price: seat.price,
-    };
-    seats.iter().map(view).collect()
+    seats.iter().map(TakenSeatView::new).collect()
 }
 
 impl SeatHoldView {

@@ -10,7 +10,7 @@ use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_starts, not_available};
 use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
 use crate::event::Event;
-use crate::hold::{AttemptId, Decided, Item, Origin, Placement, confirm, owner, place};
+use crate::hold::{AttemptId, Decided, Extras, Item, Origin, Placement, confirm, owner, place};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
 use crate::unit::Kind;
@@ -71,6 +71,7 @@ impl TwoPhase for BlockSlots {
             expires_at: at.end_after(at.limits.calendar.lock_ttl),
             currency: room.currency,
             lines: [(0, Item::Slots(SlotsItem { room: self.room, slots: slots.iter().map(line).collect() }))],
+            extras: Extras::default(),
         }
         .into_hold();
         place::insert(rows, &lock, at.now)?;

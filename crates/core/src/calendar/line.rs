@@ -3,15 +3,19 @@
 use std::sync::Arc;
 
 use super::local_time::SlotStart;
-use super::reservation::{ReservedSlot, RoomReservation, RoomReservationId, RoomReservationState};
-use super::room::RoomId;
-use super::slot::{Slot, SlotId, SlotState, not_available};
-use crate::command::{Context, Decision};
+use super::reservation::{self, ReservedSlot, RoomReservation, RoomReservationId, RoomReservationState};
+use super::room::{self, RoomId};
+use super::slot::{self, Slot, SlotId, SlotState, check_starts, not_available};
+use super::{LOCK_SLOTS_MAX, lock};
+use crate::actor::Actor;
+use crate::command::{Context, Decision, Limits};
 use crate::event::Event;
-use crate::hold::{CancelHold, ConfirmHold, EndpointItem, Hold, Item, Line, LineItem, Origin};
-use crate::id::{HoldId, Sequence};
+use crate::hold::{CancelHold, ConfirmHold, EndpointItem, Hold, Item, Line, LineItem, LineRequest, Origin, RecordType};
+use crate::id::{HoldId, Sequence, UserId};
+use crate::money::Currency;
+use crate::rejection::{Fault, Rejection};
 use crate::table::Row;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::unit::{Kind, Unit};
 use crate::working_set::WorkingSet;
 
@@ -54,14 +58,75 @@ impl SlotsItem {
     }
 }
 
+/// Slots of a room as a client requests them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotsRequest {
+    pub room: RoomId,
+    pub starts: Vec<SlotStart>,
+}
+
+impl SlotsRequest {
+    /// Returns the slots in order of their start, each once.
+    fn ids(&self) -> Result<Vec<SlotId>, Rejection> {
+        let starts = check_starts(&self.starts, LOCK_SLOTS_MAX)?;
+        Ok(starts.into_iter().map(|start| SlotId { room: self.room, start }).collect())
+    }
+}
+
 impl LineItem for SlotsItem {
+    type Request = SlotsRequest;
+    type Record = RoomReservation;
+
     const KIND: Kind = Kind::Room;
+    const RECORD: RecordType = RecordType::RoomReservation;
+    const SEQUENCE: Sequence = Sequence::RoomReservation;
 
     fn of(item: &Item) -> Option<&Self> {
         match item {
             Item::Slots(item) => Some(item),
             _ => None,
         }
+    }
+
+    fn ttl(limits: &Limits) -> Span {
+        limits.calendar.lock_ttl
+    }
+
+    fn request_rows(request: &SlotsRequest, _owner: &UserId, rows: &mut WorkingSet) {
+        rows.calendar.rooms.request(&request.room);
+        for id in request.ids().into_iter().flatten() {
+            slot::request_rows(rows, id);
+        }
+    }
+
+    fn check(
+        request: &SlotsRequest,
+        _owner: &UserId,
+        earlier: &[LineRequest],
+        rows: &mut WorkingSet,
+        _at: &Context<'_>,
+    ) -> Decision<Currency> {
+        request.ids()?;
+        let is_same = |earlier: &LineRequest| match earlier {
+            LineRequest::Slots(earlier) => {
+                earlier.room == request.room && earlier.starts.iter().any(|start| request.starts.contains(start))
+            }
+            _ => false,
+        };
+        if earlier.iter().any(is_same) {
+            return Err(Rejection::invalid("times", Fault::Duplicate).into());
+        }
+        Ok(room::find(rows, request.room)?.currency)
+    }
+
+    fn claim(request: &SlotsRequest, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<(i64, Self)> {
+        let room = room::find(rows, request.room)?;
+        let mut slots = Vec::new();
+        for id in request.ids()? {
+            slots.push(lock::lockable(rows, &room, id, false, at.now)?);
+        }
+        let price = slots.iter().map(|slot| slot.price).sum();
+        Ok((price, Self { room: request.room, slots: slots.into() }))
     }
 
     fn units(&self) -> impl Iterator<Item = (Unit, u32)> {
@@ -95,15 +160,6 @@ impl LineItem for SlotsItem {
         }
         Ok(())
     }
-}
-
-impl EndpointItem for SlotsItem {
-    type Record = RoomReservation;
-
-    const ORIGIN: Origin = Origin::Lock;
-    const SEQUENCE: Sequence = Sequence::RoomReservation;
-    const CONFIRM: &'static str = "calendar.lock.confirm";
-    const CANCEL: &'static str = "calendar.lock.release";
 
     fn request_record(&self, _hold: &Hold, rows: &mut WorkingSet) {
         self.ids().for_each(|id| rows.calendar.slots.request(&id));
@@ -142,4 +198,20 @@ impl EndpointItem for SlotsItem {
     fn number(record: &RoomReservation) -> u64 {
         record.id.get()
     }
+
+    fn cancel(number: u64, actor: &Actor, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
+        let id = RoomReservationId::new(number).expect("a record number is a reservation id");
+        reservation::cancel(rows, id, actor, at.now).map(|_| ())
+    }
+
+    fn begins_at(&self, rows: &mut WorkingSet) -> Decision<Option<Timestamp>> {
+        let first = self.slots.first().expect("a line has at least one slot");
+        Ok(Some(first.start.begins_at(&room::find(rows, self.room)?.zone)))
+    }
+}
+
+impl EndpointItem for SlotsItem {
+    const ORIGIN: Origin = Origin::Lock;
+    const CONFIRM: &'static str = "calendar.lock.confirm";
+    const CANCEL: &'static str = "calendar.lock.release";
 }

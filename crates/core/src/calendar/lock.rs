@@ -9,7 +9,7 @@ use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, check_starts, not_available};
 use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
-use crate::hold::{self, Hold, Item, Origin, Placement, cancel, owner, place};
+use crate::hold::{self, Extras, Hold, Item, Origin, Placement, cancel, owner, place};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection};
 use crate::time::{Span, Timestamp};
@@ -55,6 +55,7 @@ impl Command for LockSlots {
             expires_at,
             currency: room.currency,
             lines: [(total, Item::Slots(SlotsItem { room: self.room, slots: slots.into() }))],
+            extras: Extras::of_new_hold(&at.limits.hold),
         }
         .into_hold();
         place::insert(rows, &lock, at.now)?;
@@ -141,7 +142,13 @@ impl LockSlots {
 
 /// Returns the line of a slot that can be locked. `was_own` is set if this command has replaced a lock on it, because
 /// that lock may be the only reason why the slot still exists.
-fn lockable(rows: &mut WorkingSet, room: &Room, id: SlotId, was_own: bool, now: Timestamp) -> Decision<LockedSlot> {
+pub(super) fn lockable(
+    rows: &mut WorkingSet,
+    room: &Room,
+    id: SlotId,
+    was_own: bool,
+    now: Timestamp,
+) -> Decision<LockedSlot> {
     let slot = rows.calendar.slots.get(&id)?.copied();
     let locked_by = slot::locked_by(rows, id, now)?;
     let is_for_sale =

@@ -45,7 +45,7 @@ pub use block::BlockStatus;
 pub use generation::{Generation, GenerationId};
 pub use holiday::{Country, Holiday, HolidayId, HolidaysOf};
 pub use hours::{Exception, OpenInterval, OperatingHours};
-pub use line::{ConfirmLock, LiveLock, LockedSlot, ReleaseLock, SlotsItem};
+pub use line::{ConfirmLock, LiveLock, LockedSlot, ReleaseLock, SlotsItem, SlotsRequest};
 pub use local_time::{DayRange, LocalTime, SlotStart, Weekdays};
 pub use reservation::{ReservedSlot, RoomReservation, RoomReservationId, RoomReservationState};
 pub use room::{Peak, Room, RoomId};

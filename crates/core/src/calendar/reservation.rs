@@ -11,6 +11,7 @@ use super::slot::{Slot, SlotId, SlotState};
 use crate::actor::Actor;
 use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
+use crate::hold;
 use crate::id::{HoldId, UserId, number_id};
 use crate::money::Currency;
 use crate::rejection::CalendarRejection;
@@ -91,22 +92,35 @@ impl Command for CancelRoomReservation {
     type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomReservation> {
-        let reservation = find(rows, self.id, &self.actor)?;
-        if reservation.state != RoomReservationState::Confirmed {
-            return Err(CalendarRejection::RoomReservationAlreadyCancelled.into());
-        }
-        reservation.ids().for_each(|id| rows.calendar.slots.request(&id));
-        for id in reservation.ids() {
-            // Old slots are purged.
-            let Some(slot) = rows.calendar.slots.get(&id)?.copied() else { continue };
-            assert_eq!(slot.state, SlotState::Reserved { reservation: self.id }, "a reserved slot stays reserved");
-            free_slot(rows, id, slot);
-        }
-        let cancelled = RoomReservation { state: RoomReservationState::Cancelled { at: at.now }, ..reservation };
-        rows.calendar.reservations.put(cancelled.id, cancelled.clone());
-        rows.emit(Event::RoomSlotsCancelled(cancelled.clone()));
+        let cancelled = cancel(rows, self.id, &self.actor, at.now)?;
+        hold::cancel_lines(rows, cancelled.lock, |line| line == cancelled.line)?;
         Ok(cancelled)
     }
+}
+
+/// Cancels a reservation, without its line of the hold.
+pub(super) fn cancel(
+    rows: &mut WorkingSet,
+    id: RoomReservationId,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision<RoomReservation> {
+    let reservation = find(rows, id, actor)?;
+    if reservation.state != RoomReservationState::Confirmed {
+        return Err(CalendarRejection::RoomReservationAlreadyCancelled.into());
+    }
+    reservation.ids().for_each(|id| rows.calendar.slots.request(&id));
+    hold::request(rows, reservation.lock);
+    for slot_id in reservation.ids() {
+        // Old slots are purged.
+        let Some(slot) = rows.calendar.slots.get(&slot_id)?.copied() else { continue };
+        assert_eq!(slot.state, SlotState::Reserved { reservation: id }, "a reserved slot stays reserved");
+        free_slot(rows, slot_id, slot);
+    }
+    let cancelled = RoomReservation { state: RoomReservationState::Cancelled { at: now }, ..reservation };
+    rows.calendar.reservations.put(cancelled.id, cancelled.clone());
+    rows.emit(Event::RoomSlotsCancelled(cancelled.clone()));
+    Ok(cancelled)
 }
 
 /// Frees a slot that is no longer used, or deletes it if it is outside the hours.

@@ -3,18 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::hold::{Hold, LineState};
+use crate::hold::{Hold, LineState, RecordType};
 use crate::id::HoldId;
-use crate::unit::Kind;
 
 /// Collects holds and records in any order; [`finish`](Self::finish) returns the violations.
 #[derive(Debug, Default)]
 pub struct HoldAudit {
     /// Records of confirmed lines.
-    confirmed: BTreeSet<(HoldId, Kind, u64)>,
+    confirmed: BTreeSet<(HoldId, RecordType, u64)>,
     /// Holds with a confirmed line.
     holds_confirmed: HashSet<HoldId>,
-    holds: HashMap<(Kind, u64), HoldId>,
+    holds: HashMap<(RecordType, u64), HoldId>,
     findings: Vec<String>,
     holds_seen: u64,
 }
@@ -24,7 +23,7 @@ impl HoldAudit {
         self.holds_seen += 1;
         for line in hold.lines.iter() {
             if let LineState::Confirmed { record } | LineState::Cancelled { record } = line.state {
-                self.confirmed.insert((hold.id, line.item.kind(), record));
+                self.confirmed.insert((hold.id, line.item.record_type(hold.origin), record));
                 self.holds_confirmed.insert(hold.id);
             }
         }
@@ -34,9 +33,9 @@ impl HoldAudit {
     }
 
     /// Adds a record that a hold became.
-    pub fn record(&mut self, kind: Kind, number: u64, hold: HoldId) {
-        if self.holds.insert((kind, number), hold).is_some() {
-            self.findings.push(format!("{} {number}: number is not unique", kind.record_name()));
+    pub fn record(&mut self, record: RecordType, number: u64, hold: HoldId) {
+        if self.holds.insert((record, number), hold).is_some() {
+            self.findings.push(format!("{record} {number}: number is not unique"));
         }
     }
 
@@ -47,24 +46,23 @@ impl HoldAudit {
 
     /// Returns one sentence per violation; empty if the store is consistent.
     pub fn finish(mut self) -> Vec<String> {
-        let mut records: BTreeMap<(HoldId, Kind), Vec<u64>> = BTreeMap::new();
-        for ((kind, number), hold) in &self.holds {
-            records.entry((*hold, *kind)).or_default().push(*number);
+        let mut records: BTreeMap<(HoldId, RecordType), Vec<u64>> = BTreeMap::new();
+        for ((record, number), hold) in &self.holds {
+            records.entry((*hold, *record)).or_default().push(*number);
         }
-        for ((hold, kind), mut numbers) in records {
+        for ((hold, record), mut numbers) in records {
             numbers.sort_unstable();
-            numbers.retain(|number| !self.confirmed.contains(&(hold, kind, *number)));
+            numbers.retain(|number| !self.confirmed.contains(&(hold, record, *number)));
             // Where holds cannot be listed, a single record has no counterpart here.
             let is_known = self.holds_confirmed.contains(&hold);
             if numbers.len() > usize::from(!is_known) {
-                let finding = format!("hold {hold}: confirmed twice, as {} {numbers:?} too", kind.record_name());
+                let finding = format!("hold {hold}: confirmed twice, as {record} {numbers:?} too");
                 self.findings.push(finding);
             }
         }
-        for (hold, kind, record) in &self.confirmed {
-            if self.holds.get(&(*kind, *record)) != Some(hold) {
-                let name = kind.record_name();
-                self.findings.push(format!("hold {hold}: confirmed, but {name} {record} is not its own"));
+        for (hold, record, number) in &self.confirmed {
+            if self.holds.get(&(*record, *number)) != Some(hold) {
+                self.findings.push(format!("hold {hold}: confirmed, but {record} {number} is not its own"));
             }
         }
         self.findings.sort();

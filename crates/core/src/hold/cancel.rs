@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::actor::Actor;
 use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
-use crate::hold::{self, EndpointItem, Hold, HoldState, Status, count};
+use crate::hold::{self, EndpointItem, Hold, HoldState, Status, place};
 use crate::id::HoldId;
 use crate::time::Timestamp;
 use crate::working_set::WorkingSet;
@@ -54,10 +54,7 @@ pub fn replace(rows: &mut WorkingSet, hold: &Hold, by: HoldId, now: Timestamp) -
 /// Writes the ended hold, and deletes the counts and index entries that it had while it was live or prepared.
 pub(super) fn end(rows: &mut WorkingSet, hold: &Hold, ended: Hold, now: Timestamp) -> Decision<()> {
     assert!(matches!(hold.status(now), Status::Held | Status::Prepared), "only a live hold is counted");
-    count::uncount(rows, hold, now)?;
-    for line in hold.held_lines() {
-        line.item.delete_indexes(hold, rows, now)?;
-    }
+    place::remove(rows, hold, now)?;
     rows.holds.put(ended.id, ended);
     Ok(())
 }

@@ -107,6 +107,33 @@ pub fn record<I: EndpointItem>(rows: &mut WorkingSet, at: &Context<'_>, of: Atte
     Ok(record)
 }
 
+/// Makes the records of the held lines with these indexes, of all without any. Returns the lines of the confirmed hold;
+/// the other lines are released.
+pub(crate) fn record_lines(
+    rows: &mut WorkingSet,
+    hold: &Hold,
+    chosen: Option<&[u16]>,
+    at: &Context<'_>,
+) -> Decision<Vec<Line>> {
+    let is_chosen =
+        |line: &&Line| line.state == LineState::Held && chosen.is_none_or(|chosen| chosen.contains(&line.index));
+    for line in hold.lines.iter().filter(is_chosen) {
+        line.item.request_record(hold, rows);
+    }
+    let mut lines = Vec::with_capacity(hold.lines.len());
+    for line in hold.lines.iter() {
+        let state = match line.state {
+            LineState::Held if is_chosen(&line) => {
+                LineState::Confirmed { record: line.item.confirm(hold, line, rows, at)? }
+            }
+            LineState::Held => LineState::Released,
+            state => state,
+        };
+        lines.push(Line { state, ..line.clone() });
+    }
+    Ok(lines)
+}
+
 /// Returns the prepared hold of a confirm attempt; `None` if the hold was lost, or the attempt is finished already.
 pub fn find_prepared(rows: &mut WorkingSet, of: AttemptId) -> Decision<Option<Hold>> {
     let is_prepared = |hold: &&Hold| hold.state == HoldState::Prepared && hold.attempt == of.attempt;

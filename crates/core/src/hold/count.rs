@@ -1,7 +1,7 @@
 //! Counts of live holds: availability, quantities held per unit, limit of holds per user.
 
 use crate::command::{Context, Decision};
-use crate::hold::{Hold, owner};
+use crate::hold::{Hold, Line, owner};
 use crate::id::UserId;
 use crate::rejection::Rejection;
 use crate::table::Count;
@@ -79,6 +79,15 @@ pub(super) fn recount(rows: &mut WorkingSet, before: &Hold, after: &Hold, now: T
     if before.ends_at() != after.ends_at() {
         owner::remove(rows, before, now)?;
         owner::add(rows, after, now)?;
+    }
+    Ok(())
+}
+
+/// Counts a line of a live hold on its units.
+pub(super) fn count_line(rows: &mut WorkingSet, hold: &Hold, line: &Line, now: Timestamp) -> Decision<()> {
+    let ends_at = hold.counted_until();
+    for (unit, quantity) in line.item.units() {
+        rows.held.count(&unit, Count { quantity: quantity.into(), ends_at, now, hold: None })?;
     }
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! Moving the end of a live hold.
 
 use crate::actor::Actor;
-use crate::command::{Command, Context, Decision, Stop, writes};
-use crate::hold::{self, Hold, Status, place};
+use crate::claim;
+use crate::command::{Command, Context, Decision, writes};
+use crate::event::Event;
+use crate::hold::{Hold, place};
 use crate::id::HoldId;
 use crate::rejection::{ClaimRejection, Fault, Rejection};
 use crate::time::{Span, Timestamp};
@@ -14,6 +16,8 @@ pub struct ExtendHold {
     pub id: HoldId,
     pub actor: Actor,
     pub end: NewEnd,
+    /// Expected version.
+    pub version: Option<u32>,
 }
 
 /// New end of a hold; rounded up to a full second.
@@ -30,14 +34,7 @@ impl Command for ExtendHold {
     type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Hold> {
-        let hold = hold::get(rows, self.id)?.ok_or(ClaimRejection::ClaimNotFound)?;
-        self.actor.must_own(&hold.owner)?;
-        match hold.status(at.now) {
-            Status::Held => {}
-            Status::Prepared => return Err(Stop::Retry),
-            Status::Expired | Status::Replaced => return Err(ClaimRejection::ClaimExpired.into()),
-            Status::Confirmed | Status::Cancelled => return Err(ClaimRejection::ClaimAlreadyProcessed.into()),
-        }
+        let hold = claim::find_live(rows, self.id, &self.actor, self.version, at.now)?;
         place::request_indexes(rows, &hold);
         let expires_at = self.expires_at(&hold)?;
         let max_until = (hold.created_at + at.limits.hold.lifetime_max).rounded_up_to_second();
@@ -47,6 +44,7 @@ impl Command for ExtendHold {
         let (version, extensions) = (hold.version + 1, hold.extensions + 1);
         let extended = Hold { expires_at, version, extensions, ..hold.clone() };
         place::update(rows, &hold, extended.clone(), at.now)?;
+        rows.emit(Event::ClaimExtended(extended.clone()));
         Ok(extended)
     }
 }

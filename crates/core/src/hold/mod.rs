@@ -6,7 +6,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`mod@line`] | lines and items: a vertical's part of a hold |
+//! | [`mod@line`], [`request`] | lines, items and requests: a vertical's part of a hold |
 //! | [`count`] | availability, quantities held per unit, limit of holds per user |
 //! | [`place`] | inserting a new hold |
 //! | [`confirm`] | turning a hold into records, in one commit or as a two-phase commit |
@@ -25,17 +25,21 @@ pub mod line;
 pub mod owner;
 pub mod place;
 pub mod recover;
+pub mod request;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::actor::Actor;
+use crate::claim::refund::RefundTiers;
 use crate::command::{Attempt, Decision, Stop};
 use crate::id::{HoldId, UserId};
 use crate::money::Currency;
 use crate::rejection::{CalendarRejection, ClaimRejection, Rejection, StayRejection, TicketRejection};
 use crate::table::Row;
+use crate::ticket::{EventId, SeatsItem};
 use crate::time::{Span, Timestamp};
 use crate::unit::{Kind, Unit};
 use crate::working_set::WorkingSet;
@@ -44,8 +48,9 @@ pub use cancel::CancelHold;
 pub use confirm::{ConfirmHold, Decided, Records};
 pub use count::{available, check_hold_limit, check_suspended, effective_capacity, has_prepared, held};
 pub use extend::{ExtendHold, NewEnd};
-pub use line::{EndpointItem, Item, Line, LineItem, LineState};
+pub use line::{EndpointItem, Item, Line, LineItem, LineRecord, LineState, RecordType};
 pub use recover::RecoverHold;
+pub use request::LineRequest;
 
 /// Retention of ended holds, which stay readable for this time.
 pub const ENDED_HOLD_KEPT: Span = Span::from_hours(24);
@@ -60,6 +65,25 @@ pub struct Limits {
     pub extensions_max: u8,
     /// Maximum time from placing a hold to an end that an extension sets.
     pub lifetime_max: Span,
+    /// Maximum TTL that an operator may choose.
+    pub ttl_max: Span,
+    /// Refunds of holds that are placed from now on.
+    pub refund: RefundTiers,
+}
+
+impl Limits {
+    /// Default settings.
+    pub const DEFAULT: Self = Self {
+        extensions_max: 5,
+        lifetime_max: Span::from_hours(2),
+        ttl_max: Span::from_hours(24),
+        refund: RefundTiers::DEFAULT,
+    };
+
+    /// Returns the refund tiers to keep with a new hold; `None` for the default.
+    pub fn refund_of_new_holds(&self) -> Option<RefundTiers> {
+        (self.refund != RefundTiers::DEFAULT).then_some(self.refund)
+    }
 }
 
 /// A claim of one owner, with its end and state.
@@ -96,6 +120,7 @@ pub struct Placement<L> {
     pub currency: Currency,
     /// Price and item of each line.
     pub lines: L,
+    pub extras: Extras,
 }
 
 /// Endpoint that placed a hold. It decides which holds replace it, and the error codes of its owner's vertical.
@@ -135,13 +160,27 @@ pub enum Status {
     Expired,
 }
 
-/// Data of the caller, shown in every answer and never interpreted.
+/// Terms that most holds do not have. Reference and metadata are the caller's, and never interpreted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
     /// The caller's own id, not unique.
     pub reference: Option<Arc<str>>,
     /// Pairs of key and value, in the order given.
     pub metadata: Vec<(Arc<str>, Arc<str>)>,
+    /// Refunds of cancelled lines; `None` for the default.
+    pub refund: Option<RefundTiers>,
+}
+
+impl Extras {
+    /// Returns the terms of a hold without data of the caller.
+    pub fn of_new_hold(limits: &Limits) -> Self {
+        Self { refund: limits.refund_of_new_holds(), ..Self::default() }
+    }
+
+    /// Returns `None` if all terms are the default.
+    pub(crate) fn into_shared(self) -> Option<Arc<Self>> {
+        (self != Self::default()).then(|| Arc::new(self))
+    }
 }
 
 /// Identity of one confirm attempt.
@@ -180,7 +219,7 @@ impl<L: IntoIterator<Item = (i64, Item)>> Placement<L> {
             attempt: Attempt::default(),
             currency: self.currency,
             lines: (0..).zip(self.lines).map(line).collect(),
-            extras: None,
+            extras: self.extras.into_shared(),
         }
     }
 }
@@ -247,6 +286,11 @@ impl Hold {
         self.lines.iter().filter_map(|line| I::of(&line.item))
     }
 
+    /// Returns the items of one type of lines that are held.
+    pub(crate) fn held_items<I: LineItem>(&self) -> impl Iterator<Item = &I> {
+        self.held_lines().filter_map(|line| I::of(&line.item))
+    }
+
     /// Returns the line of a hold with a single line of this type, as the endpoint of its vertical places it.
     pub fn line<I: EndpointItem>(&self) -> (&Line, &I) {
         let line = self.lines.iter().find_map(|line| Some((line, I::of(&line.item)?)));
@@ -256,6 +300,55 @@ impl Hold {
     /// Returns the item of [`line`](Self::line).
     pub fn item<I: EndpointItem>(&self) -> &I {
         self.line::<I>().1
+    }
+
+    /// Returns each event with seats of confirmed lines once.
+    pub fn seat_events(&self) -> BTreeSet<EventId> {
+        let is_confirmed = |line: &&Line| matches!(line.state, LineState::Confirmed { .. });
+        let items = self.lines.iter().filter(is_confirmed).filter_map(|line| SeatsItem::of(&line.item));
+        items.map(|item| item.event).collect()
+    }
+
+    /// Returns the records of all lines that were confirmed, cancelled ones included.
+    pub fn records(&self) -> Vec<LineRecord> {
+        let record = |line: &Line| {
+            let record = line.item.record_type(self.origin);
+            line.state.record().map(|number| LineRecord { line: line.index, record, number })
+        };
+        self.lines.iter().filter_map(record).collect()
+    }
+
+    /// Whether all records have been cancelled.
+    pub fn is_cancelled_after_confirm(&self) -> bool {
+        self.state == HoldState::Confirmed
+            && !self.lines.iter().any(|line| matches!(line.state, LineState::Confirmed { .. }))
+    }
+
+    /// Returns the refunds of cancelled lines, fixed when the hold was placed.
+    pub fn refund_tiers(&self) -> RefundTiers {
+        self.extras.as_ref().and_then(|extras| extras.refund).unwrap_or(RefundTiers::DEFAULT)
+    }
+
+    /// Returns the next version of a live hold, without the chosen lines.
+    #[must_use]
+    pub(crate) fn with_lines_released(&self, chosen: &[u16]) -> Self {
+        let state = |line: &Line| match line.state {
+            LineState::Held if chosen.contains(&line.index) => LineState::Released,
+            state => state,
+        };
+        let lines = self.lines.iter().map(|line| Line { state: state(line), ..line.clone() }).collect();
+        Self { lines, version: self.version + 1, ..self.clone() }
+    }
+
+    /// Returns the next version of a confirmed hold, with the chosen records cancelled.
+    #[must_use]
+    pub(crate) fn with_lines_cancelled(&self, is_chosen: impl Fn(u16) -> bool) -> Self {
+        let state = |line: &Line| match line.state {
+            LineState::Confirmed { record } if is_chosen(line.index) => LineState::Cancelled { record },
+            state => state,
+        };
+        let lines = self.lines.iter().map(|line| Line { state: state(line), ..line.clone() }).collect();
+        Self { lines, version: self.version + 1, ..self.clone() }
     }
 
     /// Returns the hold in another state, as the next version.
@@ -317,18 +410,51 @@ impl Origin {
             Self::Cart | Self::Claim | Self::System => match fault {
                 HoldFault::NotFound => ClaimRejection::ClaimNotFound.into(),
                 HoldFault::Ended => ClaimRejection::ClaimExpired.into(),
-                HoldFault::Processed { .. } => ClaimRejection::ClaimAlreadyProcessed.into(),
+                HoldFault::Processed { .. } => ClaimRejection::ClaimAlreadyProcessed { records: Vec::new() }.into(),
             },
         }
     }
 }
 
+/// Requests a hold in any state.
+pub fn request(rows: &mut WorkingSet, id: HoldId) {
+    rows.holds.request(&id);
+    rows.confirmed_holds.request(&id);
+}
+
 /// Returns a hold in any state. In the Redis cluster a confirmed hold outlives its live row.
 pub fn get(rows: &mut WorkingSet, id: HoldId) -> Decision<Option<Hold>> {
-    if let Some(hold) = rows.holds.get(&id)? {
-        return Ok(Some(hold.clone()));
+    let Some(hold) = rows.holds.get(&id)?.cloned() else { return Ok(rows.confirmed_holds.get(&id)?.cloned()) };
+    if hold.state != HoldState::Confirmed {
+        return Ok(Some(hold));
     }
-    Ok(rows.confirmed_holds.get(&id)?.cloned())
+    // The durable row has the changes since the hold was confirmed. In a single store it is the same row, which may have
+    // been cached before that.
+    let is_newer = |durable: &&Hold| durable.state == HoldState::Confirmed && durable.version >= hold.version;
+    Ok(Some(rows.confirmed_holds.get(&id)?.filter(is_newer).cloned().unwrap_or(hold)))
+}
+
+/// Writes a confirmed hold that [`get`] returned: to its durable row, or in a single store to the row that was confirmed in
+/// the same batch.
+pub(crate) fn put_confirmed(rows: &mut WorkingSet, hold: Hold) -> Decision<()> {
+    if rows.confirmed_holds.get(&hold.id)?.is_some() {
+        rows.confirmed_holds.put(hold.id, hold);
+    } else {
+        rows.holds.get(&hold.id)?;
+        rows.holds.put(hold.id, hold);
+    }
+    Ok(())
+}
+
+/// Marks lines as cancelled whose records the caller cancels. No effect if the hold is purged or lost.
+pub fn cancel_lines(rows: &mut WorkingSet, hold: HoldId, is_chosen: impl Fn(u16) -> bool) -> Decision<()> {
+    let Some(hold) = get(rows, hold)? else { return Ok(()) };
+    match hold.state {
+        // The attempt that made the record is not finished.
+        HoldState::Prepared => Err(Stop::Retry),
+        HoldState::Confirmed => put_confirmed(rows, hold.with_lines_cancelled(is_chosen)),
+        HoldState::Held | HoldState::Cancelled | HoldState::Replaced { .. } => Ok(()),
+    }
 }
 
 /// Returns a hold that this endpoint placed, to its owner or an operator; `None` if there is none.

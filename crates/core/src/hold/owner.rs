@@ -120,6 +120,13 @@ pub fn request(rows: &mut WorkingSet, kind: Kind, user: &UserId) {
     rows.owner_holds.request(&OwnerPage::first(kind, user));
 }
 
+/// Requests the overflow rows of a hold.
+pub(super) fn request_overflow(rows: &mut WorkingSet, hold: &Hold) {
+    for kind in hold.kinds() {
+        rows.owner_holds.request(&OwnerPage::first(kind, &hold.owner).overflow(hold.id));
+    }
+}
+
 /// Returns the number of live holds.
 pub fn live(rows: &mut WorkingSet, kind: Kind, user: &UserId, now: Timestamp) -> Decision<u32> {
     Ok(rows.owner_holds.get(&OwnerPage::first(kind, user))?.map_or(0, |row| row.live(now)))
@@ -145,7 +152,7 @@ pub fn ids(rows: &mut WorkingSet, kind: Kind, user: &UserId, now: Timestamp) -> 
 }
 
 /// Adds a live hold to the rows of its owner.
-pub(super) fn add(rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decision<()> {
+pub(crate) fn add(rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decision<()> {
     let ends_at = Some(hold.ends_at());
     for kind in hold.kinds() {
         let first = OwnerPage::first(kind, &hold.owner);
@@ -162,7 +169,7 @@ pub(super) fn add(rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decisio
 }
 
 /// Reverts [`add`].
-pub(super) fn remove(rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decision<()> {
+pub(crate) fn remove(rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decision<()> {
     let ends_at = Some(hold.ends_at());
     for kind in hold.kinds() {
         let first = OwnerPage::first(kind, &hold.owner);

@@ -1,7 +1,7 @@
 //! Placing a hold: its counts, its index entries, its row.
 
 use crate::command::Decision;
-use crate::hold::{Hold, Status, count};
+use crate::hold::{Hold, Line, Status, count, owner};
 use crate::time::Timestamp;
 use crate::working_set::WorkingSet;
 
@@ -11,6 +11,12 @@ pub fn request_indexes(rows: &mut WorkingSet, hold: &Hold) {
     for line in hold.held_lines() {
         line.item.request_indexes(hold, rows);
     }
+}
+
+/// Requests the rows that [`index`] writes at start, where owners may have more holds than fit into their first row.
+pub fn request_all_indexes(rows: &mut WorkingSet, hold: &Hold) {
+    request_indexes(rows, hold);
+    owner::request_overflow(rows, hold);
 }
 
 /// Inserts a new hold. The vertical has checked that its units are available.
@@ -27,6 +33,21 @@ pub fn index(rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decision<()>
     count::count(rows, hold, now)?;
     for line in hold.held_lines() {
         line.item.insert_indexes(hold, rows, now)?;
+    }
+    Ok(())
+}
+
+/// Counts the units of a line, and writes its index entries.
+pub(crate) fn insert_line(rows: &mut WorkingSet, hold: &Hold, line: &Line, now: Timestamp) -> Decision<()> {
+    count::count_line(rows, hold, line, now)?;
+    line.item.insert_indexes(hold, rows, now)
+}
+
+/// Deletes all counts and index entries of a live hold, which the caller writes again for its successor.
+pub(crate) fn remove(rows: &mut WorkingSet, hold: &Hold, now: Timestamp) -> Decision<()> {
+    count::uncount(rows, hold, now)?;
+    for line in hold.held_lines() {
+        line.item.delete_indexes(hold, rows, now)?;
     }
     Ok(())
 }

@@ -8,8 +8,8 @@ use crate::calendar::{
     OperatingHours, Peak, ReservedSlot, Room, RoomId, RoomReservation, RoomReservationId, RoomReservationState, Slot,
     SlotId, SlotStart, SlotState, SlotsOf, Weekdays,
 };
+use crate::hold::RecordType;
 use crate::id::{ID_MAX, UserId};
-use crate::unit::Kind;
 use jiff::civil::Date;
 
 use crate::schema::column::{ColumnType, Columns, nullable, type_of};
@@ -58,7 +58,7 @@ crate::tables! {
             lines slots in "room_reservation_slot" by "reservation_id";
             audit |_, row, audit| {
                 audit.calendar.reservation(row);
-                audit.holds.record(Kind::Room, row.id.get(), row.lock);
+                audit.holds.record(RecordType::RoomReservation, row.id.get(), row.lock);
             };
         },
         slots: Table<SlotId, Slot, SlotsOf> => durable cached {

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::calendar::{LockedSlot, SlotStart, SlotsItem};
+use crate::claim::refund::RefundTiers;
 use crate::hold::owner::{OwnedHold, OwnerHolds};
 use crate::hold::{Extras, Hold, HoldState, Item, Line, LineState, Origin};
 use crate::id::HoldId;
 use crate::schema::codec;
 use crate::schema::column::{ColumnType, Columns, Type, nullable, type_of};
 use crate::schema::list::{Filter, List};
-use crate::schema::value::{FromValue, ToValue, Value, ValueReader, Values, text_enum};
+use crate::schema::value::{FromValue, ToValue, Value, ValueReader, Values, text, text_enum};
 use crate::shop::StockItem;
 use crate::stay::{StayDates, StayItem};
 use crate::ticket::{ReservedSeat, SeatsItem};
@@ -32,6 +33,7 @@ const RELEASED: u8 = 1;
 const CONFIRMED: u8 = 2;
 const CANCELLED: u8 = 3;
 
+text!(RefundTiers, |tiers| tiers.to_string().into(), RefundTiers::parse);
 text_enum!(Origin {
     Stay = "STAY",
     Cart = "CART",
@@ -88,15 +90,17 @@ impl FromValue for Arc<[Line]> {
     }
 }
 
-/// Reference and metadata.
+/// Reference, metadata and refund tiers.
 impl Columns for Option<Arc<Extras>> {
-    const TYPES: &'static [ColumnType] = &[nullable::<Arc<str>>(), nullable::<Vec<u8>>()];
+    const TYPES: &'static [ColumnType] = &[nullable::<Arc<str>>(), nullable::<Vec<u8>>(), nullable::<RefundTiers>()];
 
     fn put<'a>(&'a self, values: &mut Values<'a>) {
         let reference = self.as_ref().and_then(|extras| extras.reference.as_ref());
         let metadata = self.as_ref().map(|extras| &extras.metadata).filter(|metadata| !metadata.is_empty());
         values.add_value(reference.map_or(Value::Null, ToValue::to_value));
         values.add_value(metadata.map_or(Value::Null, |pairs| Value::Bytes(encode_metadata(pairs).into())));
+        let refund = self.as_ref().and_then(|extras| extras.refund);
+        values.add_value(refund.map_or(Value::Null, |tiers| tiers.to_string().into()));
     }
 
     fn take(values: &mut ValueReader<'_>) -> Option<Self> {
@@ -106,7 +110,7 @@ impl Columns for Option<Arc<Extras>> {
             Value::Bytes(encoded) => decode_metadata(&encoded)?,
             _ => return None,
         };
-        Some((reference.is_some() || !metadata.is_empty()).then(|| Arc::new(Extras { reference, metadata })))
+        Some(Extras { reference, metadata, refund: values.take()? }.into_shared())
     }
 }
 
@@ -177,8 +181,9 @@ fn decode_lines(encoded: &[u8]) -> Option<Arc<[Line]>> {
 
 fn put_item<'a>(item: &'a Item, values: &mut Values<'a>) {
     match item {
-        Item::Stay(StayItem { room_type, dates, client_key }) => {
-            values.add_value(STAY).add(room_type).add(&dates.check_in).add(&dates.check_out).add(client_key);
+        Item::Stay(StayItem { room_type, dates, quantity, client_key }) => {
+            values.add_value(STAY).add(room_type).add(&dates.check_in).add(&dates.check_out);
+            values.add(quantity).add(client_key);
         }
         Item::Stock(item) => {
             values.add_value(STOCK).add(&item.reservation).add(&item.option).add(&item.product_name);
@@ -205,7 +210,7 @@ fn take_item(values: &mut ValueReader<'_>) -> Option<Item> {
             let room_type = values.take()?;
             let dates = StayDates { check_in: values.take()?, check_out: values.take()? };
             let dates = Some(dates).filter(|dates| dates.check_in < dates.check_out)?;
-            Item::Stay(StayItem { room_type, dates, client_key: values.take()? })
+            Item::Stay(StayItem { room_type, dates, quantity: values.take()?, client_key: values.take()? })
         }
         STOCK => Item::Stock(StockItem {
             reservation: values.take()?,

@@ -30,6 +30,8 @@ pub struct List {
 #[derive(Clone, Debug)]
 pub enum Filter {
     Is(&'static str, Value<'static>),
+    /// The column has another text; written into the statement, so that a partial index with this condition serves.
+    IsNot(&'static str, &'static str),
     Above(&'static str, Value<'static>),
     Below(&'static str, Value<'static>),
     IsNull(&'static str),

@@ -11,6 +11,7 @@ pub fn name(sequence: Sequence) -> &'static str {
         Sequence::ProductOption => "product_option",
         Sequence::InventoryReservation => "inventory_reservation",
         Sequence::Order => "orders",
+        Sequence::StockSale => "stock_sale",
         Sequence::Room => "room",
         Sequence::RoomReservation => "room_reservation",
         Sequence::Generation => "slot_generation_log",

@@ -1,12 +1,12 @@
 //! Tables of the shop.
 
+use crate::hold::RecordType;
 use crate::id::UserId;
 use crate::shop::{
     CartItem, CartItemId, CartOf, Coupon, CouponCode, CouponState, Discount, Inventory, InventoryReservationId,
-    LastHold, Order, OrderId, OrderState, Product, ProductId, ProductOption, ProductOptionId, StockItem, UserAccount,
-    UserCoupon, UserCouponId,
+    LastHold, Order, OrderId, OrderState, Product, ProductId, ProductOption, ProductOptionId, StockItem, StockSale,
+    StockSaleId, StockSaleState, UserAccount, UserCoupon, UserCouponId,
 };
-use crate::unit::Kind;
 
 use crate::schema::column::{ColumnType, Columns, Type, type_of};
 use crate::schema::declare::child_row;
@@ -58,7 +58,20 @@ crate::tables! {
             lines items in "order_item" by "order_id";
             audit |_, row, audit| {
                 audit.shop.order(row);
-                audit.holds.record(Kind::Shop, row.id.get(), row.hold);
+                audit.holds.record(RecordType::Order, row.id.get(), row.hold);
+            };
+        },
+        sales: Table<StockSaleId, StockSale> => durable cached {
+            table "stock_sale";
+            key id => id;
+            fixed {
+                hold as hold_id, line as line_no, user as user_id, option as product_option_id, quantity, price, currency,
+                sold_at,
+            };
+            changing { state as cancelled_at };
+            audit |_, row, audit| {
+                audit.shop.sale(row);
+                audit.holds.record(RecordType::StockSale, row.id.get(), row.hold);
             };
         },
         coupons: Table<CouponCode, Coupon> => durable cached {
@@ -84,9 +97,10 @@ crate::tables! {
     }
 }
 
-number_id!(ProductId, ProductOptionId, InventoryReservationId, OrderId);
+number_id!(ProductId, ProductOptionId, InventoryReservationId, OrderId, StockSaleId);
 text!(CouponCode, |code| code.as_str().into(), |text| CouponCode::parse("code", text).ok());
 cancelled_at!(OrderState, Paid);
+cancelled_at!(StockSaleState, Sold);
 
 child_row!(StockItem {
     reservation as id,

@@ -1,11 +1,11 @@
 //! Tables of hotel stays.
 
+use crate::hold::RecordType;
 use crate::id::UserId;
 use crate::stay::{
     ClientHoldKey, ClientKey, DatesKey, LiveHold, Night, NightId, NightsFrom, RoomType, RoomTypeId, StayDates,
     StayReservation, StayReservationId, StayReservationState,
 };
-use crate::unit::Kind;
 use jiff::civil::Date;
 
 use crate::schema::column::{ColumnType, Columns, type_of};
@@ -33,13 +33,13 @@ crate::tables! {
             key id => id;
             fixed {
                 hold as hold_id, line as line_no, user as user_id, room_type as room_type_id,
-                dates as (check_in, check_out), price,
+                dates as (check_in, check_out), quantity, price,
                 currency, confirmed_at,
             };
             changing { state as cancelled_at };
             audit |_, row, audit| {
                 audit.stay.reservation(row);
-                audit.holds.record(Kind::Stay, row.id.get(), row.hold);
+                audit.holds.record(RecordType::StayReservation, row.id.get(), row.hold);
             };
         },
         /// Secondary index: the live hold of a user on these dates of a room type.

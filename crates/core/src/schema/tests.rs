@@ -30,6 +30,7 @@ fn user(number: u64) -> UserId {
 
 fn stay_item() -> StayItem {
     StayItem {
+        quantity: 1,
         room_type: RoomTypeId::new(9).unwrap(),
         dates: StayDates { check_in: date(2027, 3, 1), check_out: date(2027, 3, 4) },
         client_key: ClientHoldKey::parse("01ARZ3NDEKTSV4RRFFQ69G5FAV"),
@@ -39,6 +40,7 @@ fn stay_item() -> StayItem {
 fn hold(state: HoldState) -> Hold {
     let created_at = at(1_800_000_000_123);
     let placement = Placement {
+        extras: Extras::default(),
         id: HoldId::new(created_at, [7; 10]),
         owner: user(5),
         origin: Origin::Stay,
@@ -76,7 +78,8 @@ fn live_rows_round_trip() {
         let hold = hold(state);
         let id = hold.id;
         assert_live_round_trip(&id, &hold);
-        let extras = Extras { reference: Some("order 7".into()), metadata: vec![("a".into(), "b\0".into())] };
+        let extras =
+            Extras { refund: None, reference: Some("order 7".into()), metadata: vec![("a".into(), "b\0".into())] };
         assert_live_round_trip(&id, &Hold { extras: Some(extras.into()), pay_by: Some(at(5_000)), ..hold });
     }
     let unit = Unit { kind: Kind::Shop, resource: 1, part: 0 };
@@ -111,7 +114,7 @@ fn damaged_live_rows_are_rejected() {
 /// Names that the contract documents.
 #[test]
 fn live_rows_have_documented_names() {
-    let StayItem { room_type, dates, client_key } = stay_item();
+    let StayItem { room_type, dates, client_key, .. } = stay_item();
     let key = client_key.unwrap();
     let hold = hold(HoldState::Held).id;
     assert_eq!(name_of::<_, Hold>(&hold), format!("hold:{hold}"));

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::audit::Audit;
+use crate::hold::RecordType;
 use crate::id::UserId;
 use crate::ticket::{
     Buyer, BuyerId, EventId, EventSales, PlannedSeat, ReservedSeat, SeatId, SeatPlan, SeatPointer, SeatReservation,
     SeatReservationId, SeatReservationState, SeatsOf, SoldSeat, TicketEvent,
 };
-use crate::unit::{Kind, Tally};
+use crate::unit::Tally;
 
 use crate::schema::column::named;
 use crate::schema::declare::child_row;
@@ -48,7 +49,7 @@ crate::tables! {
             lines seats in "seat_reservation_seat" by "reservation_id";
             audit |_, row, audit| {
                 audit.ticket.reservation(row);
-                audit.holds.record(Kind::Ticket, row.id.get(), row.hold);
+                audit.holds.record(RecordType::SeatReservation, row.id.get(), row.hold);
             };
         },
         /// Seats that are reserved; other seats have no row.

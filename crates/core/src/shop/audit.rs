@@ -8,6 +8,7 @@ use super::coupon::{Coupon, CouponCode, CouponState, UserCoupon, UserCouponId};
 use super::line::StockItem;
 use super::order::{Order, OrderId, OrderState};
 use super::product::{ProductOption, ProductOptionId};
+use super::sale::{StockSale, StockSaleState};
 use super::stock::Inventory;
 use super::user::UserAccount;
 use super::{CART_LINES_MAX, stock_unit};
@@ -145,6 +146,13 @@ impl ShopAudit {
         let total: i64 = order.items.iter().map(StockItem::amount).sum();
         if total != order.total || order.total - order.discount != order.paid || order.paid < 0 {
             self.findings.push(format!("order {}: its amounts do not add up", order.id));
+        }
+    }
+
+    pub fn sale(&mut self, sale: &StockSale) {
+        self.records += 1;
+        if sale.state == StockSaleState::Sold {
+            self.goods.entry(sale.option).or_default().sold += u64::from(sale.quantity);
         }
     }
 

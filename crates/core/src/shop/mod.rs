@@ -11,6 +11,7 @@
 //! | [`reservation`] | holds on carts: reserving, replacing, releasing |
 //! | [`payment`] | confirming a reservation as an order |
 //! | [`order`] | orders, and their cancellation |
+//! | [`sale`] | sales of stock without a cart |
 //! | [`audit`] | consistency rules of a whole store |
 
 pub mod audit;
@@ -21,6 +22,7 @@ pub mod order;
 pub mod payment;
 pub mod product;
 pub mod reservation;
+pub mod sale;
 pub mod stock;
 #[cfg(test)]
 mod tests;
@@ -31,11 +33,12 @@ use crate::unit::{Kind, Resource, Unit};
 
 pub use cart::{Cart, CartItem, CartItemId, CartLine, CartOf};
 pub use coupon::{Coupon, CouponCode, CouponState, Discount, UserCoupon, UserCouponId};
-pub use line::{InventoryReservationId, LastHold, StockItem};
+pub use line::{InventoryReservationId, LastHold, StockItem, StockRequest};
 pub use order::{Order, OrderId, OrderState};
 pub use payment::PaidOrder;
 pub use product::{Product, ProductId, ProductOption, ProductOptionId};
 pub use reservation::ReservedOrder;
+pub use sale::{StockSale, StockSaleId, StockSaleState};
 pub use stock::{Inventory, StockView};
 pub use user::UserAccount;
 

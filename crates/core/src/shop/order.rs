@@ -9,6 +9,7 @@ use super::user::{self, UserAccount};
 use crate::actor::Actor;
 use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
+use crate::hold;
 use crate::id::{HoldId, UserId, number_id};
 use crate::money::Currency;
 use crate::rejection::ShopRejection;
@@ -60,29 +61,37 @@ impl Command for CancelOrder {
     type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Order> {
-        let order = find(rows, self.id, &self.actor)?;
-        if order.state != OrderState::Paid {
-            return Err(ShopRejection::OrderAlreadyCancelled.into());
-        }
-        rows.shop.users.request(&order.user);
-        for item in order.items.iter() {
-            rows.shop.inventory.request(&item.option);
-        }
-        return_coupon(rows, &order)?;
-        for item in order.items.iter() {
-            let old = stock::inventory(rows, item.option)?;
-            let sold = old.sold.checked_sub(item.quantity).expect("paid items are counted as sold");
-            rows.shop.inventory.put(item.option, Inventory { sold, ..old });
-        }
-        let account = user::find(rows, &order.user)?;
-        let balance = account.balance + order.paid;
-        assert!(balance <= account.charged, "a refund does not exceed the deposits");
-        rows.shop.users.put(account.id.clone(), UserAccount { balance, ..account });
-        let cancelled = Order { state: OrderState::Cancelled { at: at.now }, ..order };
-        rows.shop.orders.put(cancelled.id, cancelled.clone());
-        rows.emit(Event::OrderCancelled(cancelled.clone()));
+        let cancelled = cancel(rows, self.id, &self.actor, at.now)?;
+        hold::cancel_lines(rows, cancelled.hold, |_| true)?;
         Ok(cancelled)
     }
+}
+
+/// Cancels an order, without the lines of its hold.
+pub(crate) fn cancel(rows: &mut WorkingSet, id: OrderId, actor: &Actor, now: Timestamp) -> Decision<Order> {
+    let order = find(rows, id, actor)?;
+    if order.state != OrderState::Paid {
+        return Err(ShopRejection::OrderAlreadyCancelled.into());
+    }
+    rows.shop.users.request(&order.user);
+    for item in order.items.iter() {
+        rows.shop.inventory.request(&item.option);
+    }
+    hold::request(rows, order.hold);
+    return_coupon(rows, &order)?;
+    for item in order.items.iter() {
+        let old = stock::inventory(rows, item.option)?;
+        let sold = old.sold.checked_sub(item.quantity).expect("paid items are counted as sold");
+        rows.shop.inventory.put(item.option, Inventory { sold, ..old });
+    }
+    let account = user::find(rows, &order.user)?;
+    let balance = account.balance + order.paid;
+    assert!(balance <= account.charged, "a refund does not exceed the deposits");
+    rows.shop.users.put(account.id.clone(), UserAccount { balance, ..account });
+    let cancelled = Order { state: OrderState::Cancelled { at: now }, ..order };
+    rows.shop.orders.put(cancelled.id, cancelled.clone());
+    rows.emit(Event::OrderCancelled(cancelled.clone()));
+    Ok(cancelled)
 }
 
 /// Marks the order's coupon as unused; it can be used again while it is valid.

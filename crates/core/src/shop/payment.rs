@@ -5,7 +5,7 @@ use super::coupon::{self, CouponCode, CouponState, UserCoupon, UserCouponId};
 use super::line::{InventoryReservationId, StockItem};
 use super::order::{Order, OrderId, OrderState};
 use super::reservation;
-use super::stock::{self, Inventory};
+use super::stock;
 use super::user::{self, UserAccount};
 use super::{CART_LINES_MAX, stock_unit};
 use crate::command::{Command, Context, Decision, Stop, TwoPhase, writes};
@@ -161,7 +161,9 @@ impl PayOrder {
         if balance < needed {
             return Err(ShopRejection::InsufficientBalance { balance, needed }.into());
         }
-        take_stock(rows, hold)?;
+        for item in hold.items::<StockItem>() {
+            stock::take(rows, item)?;
+        }
         take_from_cart(rows, hold)?;
         let order = Order {
             id: OrderId::new(rows.next_id(Sequence::Order)?).expect("sequence numbers are valid ids"),
@@ -185,19 +187,6 @@ impl PayOrder {
         rows.emit(Event::OrderPaid(order.clone()));
         Ok(PaidOrder { order, balance_after })
     }
-}
-
-fn take_stock(rows: &mut WorkingSet, hold: &Hold) -> Decision<()> {
-    for line in hold.items::<StockItem>() {
-        let old = stock::inventory(rows, line.option)?;
-        // A live hold can always be paid. Only after a loss of live rows may its goods have been sold to another user.
-        if old.stock() < line.quantity {
-            let (option, available) = (line.option, old.stock());
-            return Err(ShopRejection::InsufficientAvailableStock { option, available }.into());
-        }
-        rows.shop.inventory.put(line.option, Inventory { sold: old.sold + line.quantity, ..old });
-    }
-    Ok(())
 }
 
 /// Removes the bought quantities from the cart; quantities added since stay.

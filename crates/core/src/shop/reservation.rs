@@ -5,7 +5,7 @@ use super::line::{InventoryReservationId, LastHold, StockItem};
 use super::{stock, stock_unit, user};
 use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
-use crate::hold::{self, Hold, HoldState, Item, Origin, Placement, Status, cancel, owner, place};
+use crate::hold::{self, Extras, Hold, HoldState, Item, Origin, Placement, Status, cancel, owner, place};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::money::AMOUNT_MAX;
 use crate::rejection::{Fault, Rejection, ShopRejection};
@@ -59,6 +59,7 @@ impl Command for ReserveOrder {
             expires_at: at.end_after(at.limits.shop.hold_ttl),
             currency: account.currency,
             lines: to_lines(rows, cart)?,
+            extras: Extras::of_new_hold(&at.limits.hold),
         }
         .into_hold();
         place::insert(rows, &hold, at.now)?;

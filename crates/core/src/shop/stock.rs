@@ -1,6 +1,7 @@
 //! Stock of product options. Received and sold quantities are counted, never the remainder, so that a stocktaking and a
 //! concurrent sale cannot overwrite each other.
 
+use super::line::StockItem;
 use super::product::{self, ProductOption, ProductOptionId};
 use super::{RECEIVED_MAX, STOCK_MAX, resource, stock_unit};
 use crate::capacity_fence;
@@ -226,6 +227,18 @@ pub(super) fn available(rows: &mut WorkingSet, at: &Context<'_>, id: ProductOpti
 /// Returns the counts of an existing option.
 pub(super) fn inventory(rows: &mut WorkingSet, id: ProductOptionId) -> Decision<Inventory> {
     Ok(*rows.shop.inventory.get(&id)?.expect("every option has its inventory"))
+}
+
+/// Counts the quantity of a line as sold. A live hold can always be confirmed; only after a loss of live rows may its
+/// goods have been sold to another user.
+pub(super) fn take(rows: &mut WorkingSet, item: &StockItem) -> Decision<()> {
+    let old = inventory(rows, item.option)?;
+    if old.stock() < item.quantity {
+        let (option, available) = (item.option, old.stock());
+        return Err(ShopRejection::InsufficientAvailableStock { option, available }.into());
+    }
+    rows.shop.inventory.put(item.option, Inventory { sold: old.sold + item.quantity, ..old });
+    Ok(())
 }
 
 pub(super) fn out_of_range(max: u32) -> Fault {

@@ -62,7 +62,7 @@ impl StayAudit {
         match hold.status(self.now) {
             Status::Held | Status::Prepared => {
                 for date in item.dates.nights() {
-                    self.nights.entry(NightId { room_type: item.room_type, date }).or_default().held += 1;
+                    self.nights.entry(NightId { room_type: item.room_type, date }).or_default().held += item.quantity;
                 }
                 let Some(keys) = item.index_keys(hold) else { return };
                 let duplicates = [
@@ -92,7 +92,8 @@ impl StayAudit {
         self.records += 1;
         if reservation.state == StayReservationState::Confirmed {
             for date in reservation.dates.nights() {
-                self.nights.entry(NightId { room_type: reservation.room_type, date }).or_default().reserved += 1;
+                self.nights.entry(NightId { room_type: reservation.room_type, date }).or_default().reserved +=
+                    reservation.quantity;
             }
         }
     }

@@ -27,7 +27,7 @@ use crate::table::Row;
 use crate::time::{Span, Timestamp, date_of_ordinal, date_ordinal};
 use crate::unit::{Kind, Resource, Unit};
 
-pub use line::{CancelStayHold, ClientHoldKey, ConfirmStayHold, StayItem};
+pub use line::{CancelStayHold, ClientHoldKey, ConfirmStayHold, ROOMS_MAX, StayItem, StayRequest};
 pub use reservation::{StayReservation, StayReservationId, StayReservationState};
 pub use room_type::{Night, NightId, NightsFrom, RoomType, RoomTypeId};
 

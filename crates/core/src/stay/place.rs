@@ -2,14 +2,14 @@
 
 use jiff::civil::Date;
 
-use super::line::{ClientHoldKey, StayItem};
-use super::room_type::{self, NightId, RoomTypeId};
-use super::{ClientKey, DAYS_AHEAD_MAX, DatesKey, HOLD_NIGHTS_MAX, LiveHold, StayDates, night_unit, resource};
+use super::line::{ClientHoldKey, StayItem, StayRequest};
+use super::room_type::RoomTypeId;
+use super::{ClientKey, DatesKey, HOLD_NIGHTS_MAX, LiveHold, StayDates};
 use crate::command::{Command, Context, Decision, Stop, writes};
 use crate::event::Event;
-use crate::hold::{self, Hold, HoldState, Item, Origin, Placement, cancel, owner, place};
+use crate::hold::{self, Extras, Hold, HoldState, Item, LineItem as _, Origin, Placement, cancel, owner, place};
 use crate::id::{HoldId, UserId};
-use crate::rejection::{Fault, Rejection, StayRejection};
+use crate::rejection::{Rejection, StayRejection};
 use crate::time::Timestamp;
 use crate::unit::Kind;
 use crate::working_set::WorkingSet;
@@ -23,6 +23,8 @@ pub struct PlaceStayHold {
     pub room_type: RoomTypeId,
     pub check_in: Date,
     pub check_out: Date,
+    /// Number of rooms.
+    pub quantity: u32,
     pub client_key: ClientHoldKey,
 }
 
@@ -32,30 +34,18 @@ impl Command for PlaceStayHold {
     type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Hold> {
-        let dates = StayDates::new(self.check_in, self.check_out, HOLD_NIGHTS_MAX, ["checkIn", "checkOut"])?;
-        self.request_rows(rows, dates);
-        let room_type = room_type::find(rows, self.room_type)?;
-        check_check_in(dates, room_type.zone.today(at.now))?;
+        let request = self.request();
+        let dates = request.dates()?;
+        self.request_rows(rows, &request, dates);
+        let room_type = request.check(rows, at)?;
         self.check_client_key(rows, dates, at.now)?;
         let id = HoldId::new(at.now, self.random);
         if let Some(old) = find_live_by_dates(rows, &self.dates_key(dates), at.now)? {
             cancel::replace(rows, &old, id, at.now)?;
         }
         hold::check_hold_limit(rows, at, Kind::Stay, &self.user)?;
-        let capacity = hold::effective_capacity(rows, resource(self.room_type), room_type.total_quantity, at.now)?;
-        for date in dates.nights() {
-            let night = room_type::night(rows, NightId { room_type: self.room_type, date })?;
-            let unit = night_unit(self.room_type, date);
-            let free = hold::available(rows, unit, capacity, night.reserved, at.now)?;
-            if free == 0 && !night.closed && hold::has_prepared(rows, unit)? {
-                return Err(Stop::Retry);
-            }
-            if free == 0 || night.closed {
-                return Err(StayRejection::RoomNotAvailable { date }.into());
-            }
-        }
-        let price = room_type.base_price * dates.nights().count() as i64;
-        let item = StayItem { room_type: self.room_type, dates, client_key: Some(self.client_key) };
+        let (price, item) = StayItem::claim(&request, rows, at)?;
+        let item = StayItem { client_key: Some(self.client_key), ..item };
         let hold = Placement {
             id,
             owner: self.user.clone(),
@@ -64,6 +54,7 @@ impl Command for PlaceStayHold {
             expires_at: at.end_after(at.limits.stay.hold_ttl),
             currency: room_type.currency,
             lines: [(price, Item::Stay(item))],
+            extras: Extras::of_new_hold(&at.limits.hold),
         }
         .into_hold();
         place::insert(rows, &hold, at.now)?;
@@ -87,16 +78,16 @@ impl Command for PlaceStayHold {
 }
 
 impl PlaceStayHold {
-    fn request_rows(&self, rows: &mut WorkingSet, dates: StayDates) {
-        rows.stay.room_types.request(&self.room_type);
+    fn request(&self) -> StayRequest {
+        let Self { room_type, check_in, check_out, quantity, .. } = *self;
+        StayRequest { room_type, check_in, check_out, quantity }
+    }
+
+    fn request_rows(&self, rows: &mut WorkingSet, request: &StayRequest, dates: StayDates) {
+        StayItem::request_rows(request, &self.user, rows);
         rows.stay.by_dates.request(&self.dates_key(dates));
         rows.stay.by_client_key.request(&self.client_key(dates));
-        rows.fences.request(&resource(self.room_type));
         owner::request(rows, Kind::Stay, &self.user);
-        for date in dates.nights() {
-            rows.stay.nights.request(&NightId { room_type: self.room_type, date });
-            rows.held.request(&night_unit(self.room_type, date));
-        }
     }
 
     fn check_client_key(&self, rows: &mut WorkingSet, dates: StayDates, now: Timestamp) -> Decision<()> {
@@ -116,19 +107,7 @@ impl PlaceStayHold {
     }
 }
 
-/// Rejects a check-in before today or too far ahead, in the hotel's time zone.
-fn check_check_in(dates: StayDates, today: Date) -> Result<(), Rejection> {
-    if dates.check_in < today {
-        return Err(Rejection::invalid("checkIn", Fault::InThePast));
-    }
-    let last = today.saturating_add(jiff::Span::new().days(DAYS_AHEAD_MAX));
-    if dates.check_in > last {
-        return Err(Rejection::invalid("checkIn", Fault::TooFarAhead { days_max: DAYS_AHEAD_MAX }));
-    }
-    Ok(())
-}
-
-/// Places many holds in one commit. The lines are independent: a rejected line does not affect the others.
+/// Places many holds in one commit. They are independent: a rejected hold does not affect the others.
 #[derive(Clone, Debug)]
 pub struct PlaceStayHolds(pub Vec<PlaceStayHold>);
 
@@ -138,22 +117,7 @@ impl Command for PlaceStayHolds {
     type Writes = writes::Live;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Self::Outcome> {
-        let mut results = Vec::with_capacity(self.0.len());
-        let (mut missing, mut busy) = (false, false);
-        for line in &self.0 {
-            match rows.attempt(|rows| line.decide(rows, at)) {
-                Ok(hold) => results.push(Ok(hold)),
-                Err(Stop::Rejected(rejection)) => results.push(Err(rejection)),
-                // Continue, so that the rows of all lines are requested for one load.
-                Err(Stop::NeedRows) => missing = true,
-                Err(Stop::Retry) => busy = true,
-            }
-        }
-        match (missing, busy) {
-            (true, _) => Err(Stop::NeedRows),
-            (false, true) => Err(Stop::Retry),
-            (false, false) => Ok(results),
-        }
+        rows.attempt_each(&self.0, |rows, hold| hold.decide(rows, at))
     }
 
     fn weight(&self) -> usize {

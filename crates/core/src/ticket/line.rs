@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use super::reservation::{self, ReservedSeat, SeatReservation};
-use super::{BuyerId, EventId, SeatPointer, event_unit, seat_unit};
-use crate::command::{Context, Decision};
-use crate::hold::{CancelHold, ConfirmHold, EndpointItem, Hold, Item, Line, LineItem, Origin};
-use crate::id::Sequence;
+use super::reservation::{self, ReservedSeat, SeatReservation, SeatReservationId};
+use super::seat_claim::{self, SeatRequest};
+use super::{BuyerId, EventId, SeatId, SeatPointer, event, event_unit, place, seat_unit};
+use crate::actor::Actor;
+use crate::command::{Context, Decision, Limits};
+use crate::hold::{CancelHold, ConfirmHold, EndpointItem, Hold, Item, Line, LineItem, LineRequest, Origin, RecordType};
+use crate::id::{Sequence, UserId};
+use crate::money::Currency;
+use crate::rejection::{Fault, Rejection};
 use crate::table::Count;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::unit::{Kind, Unit};
 use crate::working_set::WorkingSet;
 
@@ -25,14 +29,110 @@ pub struct SeatsItem {
     pub seats: Arc<[ReservedSeat]>,
 }
 
+/// Seats of one event as a client requests them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeatsRequest {
+    pub event: EventId,
+    pub choice: SeatChoice,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SeatChoice {
+    /// Seat ids as given by the client.
+    Seats(Vec<u64>),
+    /// The best free seats, adjacent if possible, in a section or anywhere.
+    Best { count: u32, section: Option<String> },
+}
+
+impl SeatsRequest {
+    pub fn seat_count(&self) -> usize {
+        match &self.choice {
+            SeatChoice::Seats(seats) => seats.len(),
+            SeatChoice::Best { count, .. } => *count as usize,
+        }
+    }
+
+    fn seats(&self) -> &[u64] {
+        match &self.choice {
+            SeatChoice::Seats(seats) => seats,
+            SeatChoice::Best { .. } => &[],
+        }
+    }
+
+    fn seat_request<'a>(&'a self, user: &'a UserId) -> SeatRequest<'a> {
+        SeatRequest { event: self.event, user, seats: self.seats() }
+    }
+}
+
 impl LineItem for SeatsItem {
+    type Request = SeatsRequest;
+    type Record = SeatReservation;
+
     const KIND: Kind = Kind::Ticket;
+    const RECORD: RecordType = RecordType::SeatReservation;
+    const SEQUENCE: Sequence = Sequence::SeatReservation;
 
     fn of(item: &Item) -> Option<&Self> {
         match item {
             Item::Seats(item) => Some(item),
             _ => None,
         }
+    }
+
+    fn ttl(limits: &Limits) -> Span {
+        limits.ticket.hold_ttl
+    }
+
+    fn request_rows(request: &SeatsRequest, owner: &UserId, rows: &mut WorkingSet) {
+        request.seat_request(owner).request_rows(rows);
+    }
+
+    fn check(
+        request: &SeatsRequest,
+        owner: &UserId,
+        earlier: &[LineRequest],
+        rows: &mut WorkingSet,
+        at: &Context<'_>,
+    ) -> Decision<Currency> {
+        let event = match &request.choice {
+            SeatChoice::Seats(_) => request.seat_request(owner).check(rows, at)?.0,
+            SeatChoice::Best { count, section } => {
+                place::check_best(rows, at, request.event, *count, section.as_deref())?
+            }
+        };
+        let mut count = request.seat_count();
+        for earlier in earlier {
+            if let LineRequest::Seats(earlier) = earlier
+                && earlier.event == request.event
+            {
+                if request.seats().iter().any(|seat| earlier.seats().contains(seat)) {
+                    return Err(Rejection::invalid("seatIds", Fault::Duplicate).into());
+                }
+                count += earlier.seat_count();
+            }
+        }
+        seat_claim::check_limit(rows, at, &event, owner, count as u32)?;
+        Ok(event.currency)
+    }
+
+    fn claim(request: &SeatsRequest, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<(i64, Self)> {
+        let plan = event::plan(rows, request.event)?;
+        let seats: Arc<[ReservedSeat]> = match &request.choice {
+            SeatChoice::Seats(seats) => {
+                let mut seats = seats.clone();
+                seats.sort_unstable();
+                let seat = |number| SeatId::new(number).and_then(|id| plan.reserved_seat(id));
+                seats.into_iter().map(|number| seat(number).expect("checked seats are in the plan")).collect()
+            }
+            SeatChoice::Best { count, section } => {
+                let event = event::find(rows, request.event)?;
+                place::choose_best(rows, at, &event, &plan, *count, section.as_deref())?.into()
+            }
+        };
+        for seat in &*seats {
+            seat_claim::check_free(rows, seat.seat, &[], at.now)?;
+        }
+        Ok((seats.iter().map(|seat| seat.price).sum(), Self { event: request.event, seats }))
     }
 
     /// Returns each seat, and the number of seats as a quantity of the event as a whole.
@@ -70,15 +170,6 @@ impl LineItem for SeatsItem {
         }
         Ok(())
     }
-}
-
-impl EndpointItem for SeatsItem {
-    type Record = SeatReservation;
-
-    const ORIGIN: Origin = Origin::Seats;
-    const SEQUENCE: Sequence = Sequence::SeatReservation;
-    const CONFIRM: &'static str = "ticket.hold.confirm";
-    const CANCEL: &'static str = "ticket.hold.cancel";
 
     fn request_record(&self, hold: &Hold, rows: &mut WorkingSet) {
         reservation::request_rows(rows, self.event, &hold.owner, self.seats.iter().map(|seat| seat.seat));
@@ -91,6 +182,21 @@ impl EndpointItem for SeatsItem {
     fn number(record: &SeatReservation) -> u64 {
         record.id.get()
     }
+
+    fn cancel(number: u64, actor: &Actor, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
+        let id = SeatReservationId::new(number).expect("a record number is a reservation id");
+        reservation::cancel(rows, id, actor, at.now).map(|_| ())
+    }
+
+    fn begins_at(&self, rows: &mut WorkingSet) -> Decision<Option<Timestamp>> {
+        Ok(event::find(rows, self.event)?.starts_at)
+    }
+}
+
+impl EndpointItem for SeatsItem {
+    const ORIGIN: Origin = Origin::Seats;
+    const CONFIRM: &'static str = "ticket.hold.confirm";
+    const CANCEL: &'static str = "ticket.hold.cancel";
 }
 
 impl SeatsItem {

@@ -26,7 +26,7 @@ pub mod plan;
 pub mod reservation;
 pub mod reserve;
 pub mod seat;
-mod seat_claim;
+pub(crate) mod seat_claim;
 #[cfg(test)]
 mod tests;
 
@@ -39,7 +39,7 @@ use crate::unit::{Kind, Unit};
 
 pub use admission::QueueAdmission;
 pub use event::{EventSales, TicketEvent};
-pub use line::{CancelSeatHold, ConfirmSeatHold, SeatsItem};
+pub use line::{CancelSeatHold, ConfirmSeatHold, SeatChoice, SeatsItem, SeatsRequest};
 pub use plan::{PlannedSeat, SeatPlan};
 pub use reservation::{ReservedSeat, SeatReservation, SeatReservationId, SeatReservationState};
 pub use seat::SoldSeat;

@@ -69,19 +69,10 @@ impl Command for HoldBest {
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Hold> {
         SeatRequest { event: self.event, user: &self.user, seats: &[] }.request_rows(rows);
-        let event = event::find(rows, self.event)?;
-        let fault = Fault::OutOfRange { min: 1, max: SEATS_AT_ONCE_MAX as i64 };
-        if self.count == 0 {
-            return Err(Rejection::invalid("count", fault).into());
-        }
-        check_at_once(&event, self.count as usize, "count", fault)?;
+        let section = self.section.as_deref();
+        let event = check_best(rows, at, self.event, self.count, section)?;
         let plan = event::plan(rows, self.event)?;
-        if self.section.as_ref().is_some_and(|section| !plan.has_section(section)) {
-            return Err(Rejection::invalid("section", Fault::UnknownValue).into());
-        }
-        check_on_sale(rows, at, &event)?;
-        self.check_remaining(rows, at, &event)?;
-        let seats = self.choose(rows, at, &event, &plan)?;
+        let seats = choose_best(rows, at, &event, &plan, self.count, section)?;
         let claim = claim_seats(rows, at, HoldId::new(at.now, self.random), self.user.clone(), &event, seats.into())?;
         insert(rows, at, claim.hold)
     }
@@ -105,55 +96,72 @@ impl Command for HoldBest {
     }
 }
 
-impl HoldBest {
-    /// Rejects without reading seats if too few remain in total.
-    fn check_remaining(&self, rows: &mut WorkingSet, at: &Context<'_>, event: &TicketEvent) -> Decision<()> {
-        let available = event::remaining(rows, event, at.now)?;
-        if available >= self.count || (self.section.is_some() && available > 0) {
-            return Ok(());
-        }
+/// Returns the event, if it can sell this number of seats at once.
+pub(super) fn check_best(
+    rows: &mut WorkingSet,
+    at: &Context<'_>,
+    id: EventId,
+    count: u32,
+    section: Option<&str>,
+) -> Decision<TicketEvent> {
+    let event = event::find(rows, id)?;
+    let fault = Fault::OutOfRange { min: 1, max: SEATS_AT_ONCE_MAX as i64 };
+    if count == 0 {
+        return Err(Rejection::invalid("count", fault).into());
+    }
+    check_at_once(&event, count as usize, "count", fault)?;
+    let plan = event::plan(rows, id)?;
+    if section.is_some_and(|section| !plan.has_section(section)) {
+        return Err(Rejection::invalid("section", Fault::UnknownValue).into());
+    }
+    check_on_sale(rows, at, &event)?;
+    Ok(event)
+}
+
+/// Chooses the best free seats.
+pub(super) fn choose_best(
+    rows: &mut WorkingSet,
+    at: &Context<'_>,
+    event: &TicketEvent,
+    plan: &SeatPlan,
+    count: u32,
+    section: Option<&str>,
+) -> Decision<Vec<ReservedSeat>> {
+    // Rejects without reading seats if too few remain in total.
+    let remaining = event::remaining(rows, event, at.now)?;
+    if remaining < count && (section.is_none() || remaining == 0) {
         let prepared = seat::prepared(rows, event_unit(event.id))?;
-        self.reject(available, prepared)
+        return reject_best(count, remaining, prepared);
     }
+    // The index entries of the chosen seats will be written. Requesting the entries of all seats makes them known
+    // whichever seats are chosen, so that several of these commands in one batch need no load round each.
+    let entries = rows.ticket.by_seat.scan(&SeatsOf { event: event.id, seat_count: event.seat_count });
+    let statuses = seat::statuses(rows, event.id, event.seat_count, at.now)?;
+    entries?;
+    let is_taken = |index: u32| statuses[index as usize] != SeatStatus::Available;
+    let is_in_section = |row: &&best::SeatRow| section.is_none() || row.section.as_deref() == section;
+    let rows_of_seats = plan.rows().iter().filter(is_in_section);
+    if let Some(indexes) = best::choose(rows_of_seats.clone(), is_taken, count as usize) {
+        let seats = SeatPlan::ids(event.id, &indexes).into_iter();
+        return Ok(seats.map(|seat| plan.reserved_seat(seat).expect("a chosen seat is in the plan")).collect());
+    }
+    let (mut available, mut prepared) = (0, 0);
+    for index in rows_of_seats.flat_map(|row| &row.places) {
+        match statuses[*index as usize] {
+            SeatStatus::Available => available += 1,
+            SeatStatus::Held => prepared += seat::prepared(rows, seat_unit(event.id.seat(index + 1)))?,
+            SeatStatus::Reserved => {}
+        }
+    }
+    reject_best(count, available, prepared)
+}
 
-    fn choose(
-        &self,
-        rows: &mut WorkingSet,
-        at: &Context<'_>,
-        event: &TicketEvent,
-        plan: &SeatPlan,
-    ) -> Decision<Vec<ReservedSeat>> {
-        // The index entries of the chosen seats will be written. Requesting the entries of all seats makes them known
-        // whichever seats are chosen, so that several of these commands in one batch need no load round each.
-        let entries = rows.ticket.by_seat.scan(&SeatsOf { event: event.id, seat_count: event.seat_count });
-        let statuses = seat::statuses(rows, event.id, event.seat_count, at.now)?;
-        entries?;
-        let is_taken = |index: u32| statuses[index as usize] != SeatStatus::Available;
-        let is_in_section =
-            |row: &&best::SeatRow| self.section.is_none() || row.section.as_deref() == self.section.as_deref();
-        let rows_of_seats = plan.rows().iter().filter(is_in_section);
-        if let Some(indexes) = best::choose(rows_of_seats.clone(), is_taken, self.count as usize) {
-            let seats = SeatPlan::ids(self.event, &indexes).into_iter();
-            return Ok(seats.map(|seat| plan.reserved_seat(seat).expect("a chosen seat is in the plan")).collect());
-        }
-        let (mut available, mut prepared) = (0, 0);
-        for index in rows_of_seats.flat_map(|row| &row.places) {
-            match statuses[*index as usize] {
-                SeatStatus::Available => available += 1,
-                SeatStatus::Held => prepared += seat::prepared(rows, seat_unit(self.event.seat(index + 1)))?,
-                SeatStatus::Reserved => {}
-            }
-        }
-        self.reject(available, prepared)
+/// Rejects, or backs off if prepared seats could become free in sufficient number.
+fn reject_best<T>(count: u32, available: u32, prepared: u32) -> Decision<T> {
+    if available + prepared >= count {
+        return Err(Stop::Retry);
     }
-
-    /// Rejects, or backs off if prepared seats could become free in sufficient number.
-    fn reject<T>(&self, available: u32, prepared: u32) -> Decision<T> {
-        if available + prepared >= self.count {
-            return Err(Stop::Retry);
-        }
-        Err(TicketRejection::NotEnoughSeats { available }.into())
-    }
+    Err(TicketRejection::NotEnoughSeats { available }.into())
 }
 
 /// Inserts a new hold, unless its owner has too many.

@@ -7,7 +7,7 @@ use super::{Buyer, BuyerId, EventId, SeatId, SeatsItem, SoldSeat};
 use crate::actor::Actor;
 use crate::command::{Command, Context, Decision, writes};
 use crate::event::Event;
-use crate::hold::{Hold, Line};
+use crate::hold::{self, Hold, Line};
 use crate::id::{HoldId, Sequence, UserId, number_id};
 use crate::money::Currency;
 use crate::rejection::TicketRejection;
@@ -67,35 +67,48 @@ impl Command for CancelSeatReservation {
     type Writes = writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
-        let reservation = find(rows, self.id, &self.actor)?;
-        if reservation.state != SeatReservationState::Reserved {
-            return Err(TicketRejection::SeatReservationAlreadyCancelled.into());
-        }
-        let SeatReservation { event, user, seats, .. } = &reservation;
-        request_rows(rows, *event, user, seats.iter().map(|seat| seat.seat));
-        let count = seats.len() as u32;
-        let sales = event::sales(rows, *event)?;
-        let reserved = sales.reserved.checked_sub(count).expect("a reserved seat is counted");
-        rows.ticket.sales.put(*event, EventSales { reserved });
-        let buyer = BuyerId { event: *event, user: user.clone() };
-        match reserved_by(rows, &buyer)?.checked_sub(count).expect("a buyer's seat is counted") {
-            0 => rows.ticket.buyers.delete(buyer),
-            reserved => rows.ticket.buyers.put(buyer, Buyer { reserved }),
-        }
-        for seat in &**seats {
-            let sold = rows.ticket.seats.get(&seat.seat)?.copied();
-            assert_eq!(sold, Some(SoldSeat { reservation: self.id }), "a reserved seat belongs to its reservation");
-            rows.ticket.seats.delete(seat.seat);
-        }
-        let cancelled = SeatReservation { state: SeatReservationState::Cancelled { at: at.now }, ..reservation };
-        rows.ticket.reservations.put(cancelled.id, cancelled.clone());
-        rows.emit(Event::SeatsCancelled(cancelled.clone()));
+        let cancelled = cancel(rows, self.id, &self.actor, at.now)?;
+        hold::cancel_lines(rows, cancelled.hold, |line| line == cancelled.line)?;
         Ok(cancelled)
     }
 
     fn weight(&self) -> usize {
         2
     }
+}
+
+/// Cancels a reservation, without its line of the hold.
+pub(super) fn cancel(
+    rows: &mut WorkingSet,
+    id: SeatReservationId,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision<SeatReservation> {
+    let reservation = find(rows, id, actor)?;
+    if reservation.state != SeatReservationState::Reserved {
+        return Err(TicketRejection::SeatReservationAlreadyCancelled.into());
+    }
+    let SeatReservation { event, user, seats, .. } = &reservation;
+    request_rows(rows, *event, user, seats.iter().map(|seat| seat.seat));
+    hold::request(rows, reservation.hold);
+    let count = seats.len() as u32;
+    let sales = event::sales(rows, *event)?;
+    let reserved = sales.reserved.checked_sub(count).expect("a reserved seat is counted");
+    rows.ticket.sales.put(*event, EventSales { reserved });
+    let buyer = BuyerId { event: *event, user: user.clone() };
+    match reserved_by(rows, &buyer)?.checked_sub(count).expect("a buyer's seat is counted") {
+        0 => rows.ticket.buyers.delete(buyer),
+        reserved => rows.ticket.buyers.put(buyer, Buyer { reserved }),
+    }
+    for seat in &**seats {
+        let sold = rows.ticket.seats.get(&seat.seat)?.copied();
+        assert_eq!(sold, Some(SoldSeat { reservation: id }), "a reserved seat belongs to its reservation");
+        rows.ticket.seats.delete(seat.seat);
+    }
+    let cancelled = SeatReservation { state: SeatReservationState::Cancelled { at: now }, ..reservation };
+    rows.ticket.reservations.put(cancelled.id, cancelled.clone());
+    rows.emit(Event::SeatsCancelled(cancelled.clone()));
+    Ok(cancelled)
 }
 
 /// Returns the reservation to its owner or an operator.

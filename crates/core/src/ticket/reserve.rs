@@ -5,7 +5,7 @@ use super::reservation::{self, SeatReservation};
 use super::seat_claim::{SeatClaimed, SeatRequest, claim_seats};
 use super::{EventId, SEATS_AT_ONCE_MAX};
 use crate::command::{Attempt, Command, Context, Decision, TwoPhase, writes};
-use crate::hold::{AttemptId, EndpointItem as _, Hold, Records, confirm, place};
+use crate::hold::{AttemptId, Hold, LineItem as _, Records, confirm, place};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::time::Span;
 use crate::working_set::WorkingSet;

@@ -7,7 +7,7 @@ use super::event::{self, TicketEvent};
 use super::line::SeatsItem;
 use super::{BuyerId, EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatId, event_unit, seat, seat_unit};
 use crate::command::{Context, Decision, Stop};
-use crate::hold::{self, Hold, Item, Origin, Placement, cancel, owner, place};
+use crate::hold::{self, Extras, Hold, Item, Origin, Placement, cancel, owner, place};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, TicketRejection};
 use crate::time::Timestamp;
@@ -152,6 +152,7 @@ pub(super) fn claim_seats(
         expires_at: at.end_after(at.limits.ticket.hold_ttl),
         currency: event.currency,
         lines: [(total, Item::Seats(SeatsItem { event: event.id, seats }))],
+        extras: Extras::of_new_hold(&at.limits.hold),
     }
     .into_hold();
     Ok(SeatClaimed { hold, replaced })
@@ -183,7 +184,7 @@ fn own_holds(rows: &mut WorkingSet, user: &UserId, seats: &[ReservedSeat], now: 
     Ok(own)
 }
 
-fn check_free(rows: &mut WorkingSet, id: SeatId, own: &[Hold], now: Timestamp) -> Decision<()> {
+pub(super) fn check_free(rows: &mut WorkingSet, id: SeatId, own: &[Hold], now: Timestamp) -> Decision<()> {
     if rows.ticket.seats.get(&id)?.is_some() {
         return Err(TicketRejection::SeatAlreadyReserved { seat: id.get() }.into());
     }
@@ -197,8 +198,34 @@ fn check_free(rows: &mut WorkingSet, id: SeatId, own: &[Hold], now: Timestamp) -
     Err(TicketRejection::SeatHeldByAnother { seat: id.get() }.into())
 }
 
+/// Requests the rows of [`check_limit_of`].
+pub(crate) fn request_limit(rows: &mut WorkingSet, event: EventId, user: &UserId) {
+    let buyer = BuyerId { event, user: user.clone() };
+    rows.ticket.events.request(&event);
+    rows.ticket.buyers.request(&buyer);
+    rows.ticket.buyers_held.request(&buyer);
+}
+
+/// Checks the limit of a user who takes over seats that another user holds.
+pub(crate) fn check_limit_of(
+    rows: &mut WorkingSet,
+    at: &Context<'_>,
+    event: EventId,
+    user: &UserId,
+    more: u32,
+) -> Decision<()> {
+    let event = event::find(rows, event)?;
+    check_limit(rows, at, &event, user, more)
+}
+
 /// Checks that held, reserved and requested seats of a user together do not exceed the limit.
-fn check_limit(rows: &mut WorkingSet, at: &Context<'_>, event: &TicketEvent, user: &UserId, more: u32) -> Decision<()> {
+pub(super) fn check_limit(
+    rows: &mut WorkingSet,
+    at: &Context<'_>,
+    event: &TicketEvent,
+    user: &UserId,
+    more: u32,
+) -> Decision<()> {
     let buyer = BuyerId { event: event.id, user: user.clone() };
     let reserved = rows.ticket.buyers.get(&buyer)?.map_or(0, |buyer| buyer.reserved);
     let tally = rows.ticket.buyers_held.get(&buyer)?;

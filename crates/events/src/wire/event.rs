@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use holdfast_api::calendar::lock::{BlockedView, LockView, RoomReservationView};
+use holdfast_api::claim::{ClaimView, StockSaleView};
 use holdfast_api::queue::AdmissionView;
 use holdfast_api::shop::{OrderView, ReservationEventView};
 use holdfast_api::stay::{StayHoldView, StayReservationView};
@@ -32,6 +33,12 @@ pub fn type_of(event: &Event) -> &'static str {
         Event::HoldPlaced(hold) => hold_types(hold.origin).placed,
         Event::HoldCancelled(hold) => hold_types(hold.origin).cancelled,
         Event::HoldReplaced(hold) => hold_types(hold.origin).replaced,
+        Event::ClaimExtended(_) => "claim.extended",
+        Event::ClaimChanged(_) => "claim.changed",
+        Event::ClaimConfirmed(_) => "claim.confirmed",
+        Event::ClaimCancelled(_) => "claim.cancelled",
+        Event::StockSold(_) => "stock.sold",
+        Event::StockReturned(_) => "stock.returned",
         Event::StayReservationConfirmed(_) => "stay.reservation.confirmed",
         Event::StayReservationCancelled(_) => "stay.reservation.cancelled",
         Event::OrderPaid(_) => "order.paid",
@@ -68,7 +75,8 @@ fn hold_types(origin: Origin) -> HoldTypes {
 fn hold_data(hold: &Hold, at: Timestamp) -> serde_json::Result<String> {
     match hold.origin {
         Origin::Stay => serde_json::to_string(&StayHoldView::new(hold, at)),
-        Origin::Cart | Origin::Claim => serde_json::to_string(&ReservationEventView::new(hold)),
+        Origin::Cart => serde_json::to_string(&ReservationEventView::new(hold)),
+        Origin::Claim => serde_json::to_string(&ClaimView::new(hold, at)),
         Origin::Seats => serde_json::to_string(&SeatHoldView::new(hold, at)),
         Origin::Lock | Origin::System => serde_json::to_string(&LockView::new(hold, at)),
     }
@@ -78,6 +86,11 @@ fn hold_data(hold: &Hold, at: Timestamp) -> serde_json::Result<String> {
 pub fn data_of(event: &Event, at: Timestamp) -> String {
     let json = match event {
         Event::HoldPlaced(hold) | Event::HoldCancelled(hold) | Event::HoldReplaced(hold) => hold_data(hold, at),
+        Event::ClaimExtended(hold)
+        | Event::ClaimChanged(hold)
+        | Event::ClaimConfirmed(hold)
+        | Event::ClaimCancelled(hold) => serde_json::to_string(&ClaimView::new(hold, at)),
+        Event::StockSold(sale) | Event::StockReturned(sale) => serde_json::to_string(&StockSaleView::new(sale)),
         Event::StayReservationConfirmed(reservation) | Event::StayReservationCancelled(reservation) => {
             serde_json::to_string(&StayReservationView::new(reservation))
         }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use holdfast_connect::TlsRoots;
+use holdfast_core::claim::refund::{RefundTier, RefundTiers};
 use holdfast_core::tee;
+use holdfast_core::time::Span;
 use holdfast_events::webhooks::network::Network;
 use serde::{Deserialize as _, Deserializer, de};
 
@@ -134,6 +136,24 @@ pub(super) fn refund_tiers<'de, D: Deserializer<'de>>(deserializer: D) -> Result
     };
     let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
     parts.map(|part| tier(part).ok_or_else(|| wrong(part))).collect()
+}
+
+/// Parses `7d:100, 12h:50`: pairs of time before the beginning and percent refunded.
+pub(super) fn line_refund_tiers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RefundTiers, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let tier = |part: &str| {
+        let (before, percent) = part.split_once(':')?;
+        let before = Span::from_millis(parse_duration(before.trim())?.as_millis() as i64);
+        Some(RefundTier { before, percent: percent.trim().parse().ok()? })
+    };
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let tiers = parts.map(tier).collect::<Option<Vec<_>>>().and_then(|tiers| RefundTiers::new(&tiers));
+    tiers.ok_or_else(|| {
+        de::Error::custom(format!(
+            "{} are no tiers; write at most 8 like 7d:100, 12h:50, 0s:0, each of a shorter time than the one before",
+            quote(&text)
+        ))
+    })
 }
 
 /// Reads a file of certificates, given its path.

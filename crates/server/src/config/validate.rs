@@ -43,6 +43,14 @@ impl Config {
         within("claim.extensions_max", self.claim.extensions_max, 0, 100)?;
         let lifetime_max = Duration::from_millis(HOLD_TTL_MAX.as_millis() as u64);
         between("claim.lifetime_max", self.claim.lifetime_max, hold_ttl_min, lifetime_max)?;
+        between("claim.ttl_max", self.claim.ttl_max, hold_ttl_min, lifetime_max)?;
+        // The slots of a live claim must not be purged.
+        let kept = Duration::from_hours(24 * u64::from(self.calendar.keep_days).saturating_sub(1).max(1));
+        if self.claim.ttl_max.max(self.claim.lifetime_max) > kept {
+            return Err(ConfigError(
+                "calendar.keep_days: must be at least a day longer than claim.ttl_max and claim.lifetime_max".into(),
+            ));
+        }
         let days_ahead_max = calendar::DAYS_AHEAD_MAX as usize;
         count("calendar.days_ahead", self.calendar.days_ahead as usize, days_ahead_max)?;
         // At least 2 days, which is longer than a lock on an expired slot may live.

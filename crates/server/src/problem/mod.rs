@@ -3,7 +3,7 @@
 //! A handler returns a [`Problem`]; the edge renders it in the caller's language, with the request id.
 
 mod calendar;
-mod claim;
+pub mod claim;
 mod queue;
 mod shop;
 mod stay;
@@ -74,6 +74,28 @@ impl Problem {
         let reason = Some(Box::new([format!("{field}: {korean}."), format!("{field} {english}.")]));
         let problem = Self::of(ErrorCode::InvalidInput);
         Self { reason, ..problem }.with("field", field)
+    }
+
+    /// Moves the field of invalid input into an element of a list, or names the element.
+    #[must_use]
+    pub fn in_line(self, list: &str, index: u16) -> Self {
+        let element = format!("{list}[{index}]");
+        let field = match self.extra.get("field").and_then(Value::as_str) {
+            Some(field) => format!("{element}.{field}"),
+            None => element,
+        };
+        let reason = self.reason.clone().map(|reason| {
+            let old = self.extra.get("field").and_then(Value::as_str).unwrap_or_default();
+            Box::new(reason.map(|text| text.replacen(old, &field, 1)))
+        });
+        Self { reason, ..self }.with("field", field)
+    }
+
+    /// Returns the code and the further members, for one of many lines.
+    pub fn code_and_extra(&self) -> Map<String, Value> {
+        let mut members = self.extra.clone();
+        members.insert("code".into(), self.code.as_str().into());
+        members
     }
 
     pub fn not_found() -> Self {
@@ -401,7 +423,8 @@ pub fn catalog() -> Vec<Problem> {
 
 /// Example for the `OpenAPI` document.
 pub fn example() -> Value {
-    let problem = stay::problem(&StayRejection::RoomNotAvailable { date: jiff::civil::date(2026, 12, 24) });
+    let problem =
+        stay::problem(&StayRejection::RoomNotAvailable { date: jiff::civil::date(2026, 12, 24), available: 0 });
     let mut members = problem.to_json(Language::English);
     members.insert("requestId".into(), json!("01f3a5c7e9b2d486"));
     Value::Object(members)

@@ -37,6 +37,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
             Problem::of(ErrorCode::InsufficientBalance).with("balance", *balance).with("needed", *needed)
         }
         R::OrderNotFound => Problem::of(ErrorCode::OrderNotFound),
+        R::StockSaleNotFound => Problem::of(ErrorCode::StockSaleNotFound),
         R::OrderAlreadyCancelled => Problem::of(ErrorCode::OrderAlreadyCancelled),
     }
 }
@@ -65,5 +66,6 @@ pub(super) fn catalog() -> Vec<R> {
         R::InsufficientBalance { balance: 10_000, needed: 45_000 },
         R::OrderNotFound,
         R::OrderAlreadyCancelled,
+        R::StockSaleNotFound,
     ]
 }

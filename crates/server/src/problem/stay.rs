@@ -15,8 +15,8 @@ pub(super) fn problem(rejection: &R) -> Problem {
         )
         .with("date", date.to_string())
         .with("inUse", *in_use),
-        R::RoomNotAvailable { date } => {
-            Problem::of(ErrorCode::RoomNotAvailable).with("date", date.to_string()).with("available", 0)
+        R::RoomNotAvailable { date, available } => {
+            Problem::of(ErrorCode::RoomNotAvailable).with("date", date.to_string()).with("available", *available)
         }
         R::StayHoldNotFound => Problem::of(ErrorCode::ReservationHoldNotFound),
         R::StayHoldExpired => Problem::of(ErrorCode::ReservationHoldExpired),
@@ -40,7 +40,7 @@ pub(super) fn catalog() -> Vec<R> {
     vec![
         R::RoomTypeNotFound,
         R::RoomsInUse { date, in_use: 3 },
-        R::RoomNotAvailable { date },
+        R::RoomNotAvailable { date, available: 0 },
         R::StayHoldNotFound,
         R::StayHoldExpired,
         R::StayHoldAlreadyProcessed { reservation: Some(1) },

@@ -11,7 +11,6 @@ use holdfast_core::stay::{CancelStayHold, ClientHoldKey, ConfirmStayHold, RoomTy
 use holdfast_core::{Context, Fault, WorkingSet};
 use http::StatusCode;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -95,32 +94,8 @@ pub async fn cancel(
 pub struct BatchBody {
     /// At most 8,192; for a user at most `engine.holds_per_user_max`.
     #[schema(value_type = Vec<NewHoldBody>, max_items = 8_192)]
-    #[serde(deserialize_with = "lines")]
+    #[serde(deserialize_with = "holdfast_api::bounded::<_, _, { BATCH_HOLDS_MAX + 1 }>")]
     holds: Vec<Box<RawValue>>,
-}
-
-/// Deserializes the lines, at most one more than allowed, so that a huge list does not use memory.
-fn lines<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Box<RawValue>>, D::Error> {
-    struct Lines;
-    impl<'de> Visitor<'de> for Lines {
-        type Value = Vec<Box<RawValue>>;
-
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("a list")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            let mut lines = Vec::new();
-            while lines.len() <= BATCH_HOLDS_MAX
-                && let Some(line) = list.next_element()?
-            {
-                lines.push(line);
-            }
-            while list.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(lines)
-        }
-    }
-    list.deserialize_seq(Lines)
 }
 
 #[derive(ToSchema)]
@@ -161,5 +136,6 @@ pub(super) fn place_command(
     let (check_in, check_out) = (parse_date("checkIn", &body.check_in)?, parse_date("checkOut", &body.check_out)?);
     let client_key = ClientHoldKey::parse(&body.client_hold_key)
         .ok_or_else(|| Problem::invalid("clientHoldKey", &Fault::NotUuidOrUlid))?;
-    Ok(PlaceStayHold { random: app.ids().random(), user, room_type, check_in, check_out, client_key })
+    let quantity = body.quantity.unwrap_or(1);
+    Ok(PlaceStayHold { random: app.ids().random(), user, room_type, check_in, check_out, quantity, client_key })
 }

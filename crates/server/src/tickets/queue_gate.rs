@@ -159,18 +159,33 @@ impl SpentEntry {
         }
     }
 
-    /// Releases the entry. If that fails, it expires.
+    /// Releases the entry.
     pub(crate) async fn give_back(self, app: &App) {
-        let Some((id, user)) = self.0.get() else { return };
-        let given_back = async {
-            let queue_gate = queue_gate(app, *id).await?;
-            if queue_gate.event.queue_enabled {
-                app.room().give_back(queue_gate.room, &queue_gate.settings, user).await?;
-            }
-            Ok::<(), Problem>(())
-        };
-        if let Err(problem) = given_back.await {
-            tracing::warn!(event = %id, %user, code = problem.code.as_str(), "a queue entry could not be released; it expires");
+        if let Some((event, user)) = self.0.get() {
+            give_back(app, *event, user).await;
         }
+    }
+}
+
+/// Whether the user may hold seats of the event: it has no queue, or has admitted the user.
+pub(crate) async fn has_entry(app: &App, id: EventId, user: &UserId) -> Result<bool, Problem> {
+    let queue_gate = queue_gate(app, id).await?;
+    if !queue_gate.event.queue_enabled {
+        return Ok(true);
+    }
+    Ok(app.room().entry(queue_gate.room, &queue_gate.settings, user).await?.is_some())
+}
+
+/// Releases a user's entry to an event with a queue. If that fails, it expires.
+pub(crate) async fn give_back(app: &App, id: EventId, user: &UserId) {
+    let given_back = async {
+        let queue_gate = queue_gate(app, id).await?;
+        if queue_gate.event.queue_enabled {
+            app.room().give_back(queue_gate.room, &queue_gate.settings, user).await?;
+        }
+        Ok::<(), Problem>(())
+    };
+    if let Err(problem) = given_back.await {
+        tracing::warn!(event = %id, %user, code = problem.code.as_str(), "a queue entry could not be released; it expires");
     }
 }

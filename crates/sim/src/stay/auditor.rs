@@ -203,7 +203,11 @@ impl Auditor {
         for reservation in stored.reservations.values() {
             ensure(holds.insert(reservation.hold), || format!("confirmed twice: {reservation:?}"))?;
             let hold = stored.holds.get(&reservation.hold);
-            let state = LineState::Confirmed { record: reservation.id.get() };
+            let record = reservation.id.get();
+            let state = match reservation.state {
+                StayReservationState::Confirmed => LineState::Confirmed { record },
+                StayReservationState::Cancelled { .. } => LineState::Cancelled { record },
+            };
             let is_confirmed =
                 |hold: &Hold| hold.state == HoldState::Confirmed && hold.lines.iter().all(|line| line.state == state);
             ensure(hold.is_some_and(is_confirmed), || format!("{reservation:?} does not match {hold:?}"))?;
@@ -224,22 +228,23 @@ impl KnownHold {
         !is_confirmed && self.ended_at.unwrap_or(self.row.expires_at) + ENDED_HOLD_KEPT <= now
     }
 
-    /// Whether the hold can be in this state at a later time. An ended hold never changes.
+    /// Whether the hold can be in this state at a later time. An ended hold never changes, except that the record of a
+    /// confirmed one can be cancelled.
     fn may_become(&self, hold: &Hold) -> bool {
         let before = &self.row;
         if self.acknowledged.is_some_and(|state| state != hold.state) {
             return false;
         }
-        if before.state != HoldState::Held || before.version == hold.version {
+        let is_open = before.state == HoldState::Held || before.state == HoldState::Confirmed;
+        if !is_open || before.version == hold.version {
             return before == hold;
         }
         let Hold { state, version, extensions, expires_at, lines, .. } = hold.clone();
         let has_same_lines = before.lines.len() == lines.len()
-            && before
-                .lines
-                .iter()
-                .zip(&*lines)
-                .all(|(before, line)| Line { state: line.state, ..before.clone() } == *line);
+            && before.lines.iter().zip(&*lines).all(|(before, line)| {
+                Line { state: line.state, ..before.clone() } == *line && can_follow(before, line)
+            });
+        let is_cancelled = |lines: &[Line]| lines.iter().any(|line| matches!(line.state, LineState::Cancelled { .. }));
         // Each extension moves the end, and only extensions do.
         let (Some(changes), Some(moves)) =
             (version.checked_sub(before.version), extensions.checked_sub(before.extensions))
@@ -247,10 +252,23 @@ impl KnownHold {
             return false;
         };
         has_same_lines
-            && changes == u32::from(moves) + u32::from(state != HoldState::Held)
+            && changes
+                == u32::from(moves)
+                    + u32::from(state != before.state)
+                    + u32::from(is_cancelled(&lines) && !is_cancelled(&before.lines))
+            && (before.state == HoldState::Held || (state == HoldState::Confirmed && moves == 0))
             && (expires_at > before.expires_at) == (moves > 0)
             && expires_at >= before.expires_at
             && Hold { state, version, extensions, expires_at, lines, ..before.clone() } == *hold
+    }
+}
+
+/// Whether a line can be in the state of `after` later: its record stays the same, and a cancelled one stays cancelled.
+fn can_follow(before: &Line, after: &Line) -> bool {
+    match (before.state, after.state) {
+        (LineState::Held, _) => true,
+        (LineState::Confirmed { record }, LineState::Cancelled { record: same }) => record == same,
+        (before, after) => before == after,
     }
 }
 

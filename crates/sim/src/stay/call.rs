@@ -229,7 +229,7 @@ impl fmt::Display for Call {
             }
             Request::Confirm(ConfirmStayHold { id, actor, .. }) => write!(f, "confirm {} by {actor:?}", short_id(*id)),
             Request::Cancel(CancelStayHold { id, actor, .. }) => write!(f, "cancel {} by {actor:?}", short_id(*id)),
-            Request::Extend(ExtendHold { id, actor, end }) => {
+            Request::Extend(ExtendHold { id, actor, end, .. }) => {
                 write!(f, "extend {} by {actor:?} ", short_id(*id))?;
                 match end {
                     NewEnd::Later(span) => write!(f, "by {} ms", span.as_millis()),
@@ -281,7 +281,7 @@ impl fmt::Display for Reply {
 }
 
 fn write_place(f: &mut fmt::Formatter<'_>, place: &PlaceStayHold) -> fmt::Result {
-    let PlaceStayHold { random, user, room_type, check_in, check_out, client_key } = place;
+    let PlaceStayHold { random, user, room_type, check_in, check_out, client_key, .. } = place;
     let (id, key) = (short_id(HoldId::new(Timestamp::default(), *random)), client_key.to_string());
     write!(f, "place {id} of {user}: {room_type} {check_in}..{check_out} key …{}", &key[key.len() - 2..])
 }

@@ -64,6 +64,7 @@ impl Pure {
         old.stay.room_types.rows().for_each(|(id, row)| rows.stay.room_types.insert(*id, row.clone()));
         old.stay.nights.rows().for_each(|(id, row)| rows.stay.nights.insert(*id, *row));
         old.holds.rows().for_each(|(id, row)| rows.holds.insert(*id, row.clone()));
+        old.confirmed_holds.rows().for_each(|(id, row)| rows.confirmed_holds.insert(*id, row.clone()));
         old.stay.reservations.rows().for_each(|(id, row)| rows.stay.reservations.insert(*id, row.clone()));
         let mut memory = InMemoryState::complete();
         memory.apply(&mut rows);

@@ -52,6 +52,7 @@ impl Workload {
             hold: hold::Limits {
                 extensions_max: rng.random_range(1..=3),
                 lifetime_max: *LIFETIMES.choose(&mut rng).expect("the list is not empty"),
+                ..hold::Limits::DEFAULT
             },
             stay: stay::Limits { hold_ttl },
             ..Limits::DEFAULT

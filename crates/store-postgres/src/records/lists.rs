@@ -100,6 +100,7 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
     for filter in filters {
         conditions.push(match filter {
             Filter::Is(column, value) => format!("{column} = {}", placeholder(column, value)),
+            Filter::IsNot(column, text) => format!("{column} <> '{text}'"),
             Filter::Above(column, value) => format!("{column} > {}", placeholder(column, value)),
             Filter::Below(column, value) => format!("{column} < {}", placeholder(column, value)),
             Filter::IsNull(column) => format!("{column} IS NULL"),

@@ -1,7 +1,9 @@
 //! Conversions from and to the types of the rules.
 
 use holdfast_core::Timestamp;
-use holdfast_core::calendar::{BlockStatus, RoomId, RoomReservation, RoomReservationState, SlotStart, SlotsItem};
+use holdfast_core::calendar::{
+    BlockStatus, LockedSlot, RoomId, RoomReservation, RoomReservationState, SlotStart, SlotsItem,
+};
 use holdfast_core::hold::{Hold, Status};
 
 use super::{BlockedStatus, BlockedView, LineView, LockStatus, LockView, RoomReservationStatus, RoomReservationView};
@@ -10,6 +12,13 @@ use crate::calendar::slot::SlotRefBody;
 impl LineView {
     fn new(start: SlotStart, minutes: u16, price: i64) -> Self {
         Self { date: start.date(), time: start.time().to_string(), minutes, price }
+    }
+}
+
+impl LineView {
+    /// Returns a slot of a lock.
+    pub(crate) fn of_locked(slot: &LockedSlot) -> Self {
+        Self::new(slot.start, slot.minutes, slot.price)
     }
 }
 
@@ -28,7 +37,7 @@ impl LockView {
             lock_id: lock.id.0,
             room_id: item.room.get(),
             user_id: (&lock.owner).into(),
-            slots: item.slots.iter().map(|slot| LineView::new(slot.start, slot.minutes, slot.price)).collect(),
+            slots: item.slots.iter().map(LineView::of_locked).collect(),
             total_price: lock.total(),
             currency: lock.currency.as_str().to_owned(),
             status,

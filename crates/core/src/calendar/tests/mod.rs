@@ -25,12 +25,11 @@ use super::*;
 use crate::actor::Actor;
 use crate::audit::Audit;
 use crate::command::Decision;
-use crate::hold::{self, Hold, Origin};
+use crate::hold::{self, Hold, Origin, RecordType};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
 use crate::testing::World;
 use crate::time::Zone;
-use crate::unit::Kind;
 use crate::working_set::WorkingSet;
 
 /// A Monday; every test begins on it at 08:00 in Seoul.
@@ -187,7 +186,7 @@ fn all_records(world: &World) -> Audit {
 /// Adds a reservation to all auditors that it concerns.
 fn audit_reservation(audit: &mut Audit, reservation: &RoomReservation) {
     audit.calendar.reservation(reservation);
-    audit.holds.record(Kind::Room, reservation.id.get(), reservation.lock);
+    audit.holds.record(RecordType::RoomReservation, reservation.id.get(), reservation.lock);
 }
 
 /// Returns a lock as its endpoint shows it.

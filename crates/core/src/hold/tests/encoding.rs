@@ -70,7 +70,7 @@ fn items() -> impl Strategy<Value = Item> {
     let stay = (number(), dates, option::of(prop_oneof![hyphenated, ulid_key])).prop_map(
         |(id, (from, nights), client_key)| {
             let dates = StayDates { check_in: day(from), check_out: day(from + nights) };
-            Item::Stay(StayItem { room_type: RoomTypeId::new(id).unwrap(), dates, client_key })
+            Item::Stay(StayItem { quantity: 1, room_type: RoomTypeId::new(id).unwrap(), dates, client_key })
         },
     );
     let stock = (number(), number(), text(), text(), 1..=u32::MAX, amount()).prop_map(
@@ -114,7 +114,7 @@ fn lines() -> impl Strategy<Value = Arc<[Line]>> {
 
 fn extras() -> impl Strategy<Value = Option<Arc<Extras>>> {
     (option::of(text()), vec((text(), text()), 0..3)).prop_map(|(reference, metadata)| {
-        (reference.is_some() || !metadata.is_empty()).then(|| Arc::new(Extras { reference, metadata }))
+        (reference.is_some() || !metadata.is_empty()).then(|| Arc::new(Extras { refund: None, reference, metadata }))
     })
 }
 

@@ -148,11 +148,12 @@ fn ended_hold_is_not_extended() {
         market.wait_until(0, expired.expires_at);
         let confirmed = market.hold(origin, &claims);
         market.world.run(&ConfirmLines { id: confirmed.id, origin, released: None }).unwrap();
+        let records = market.world.hold(confirmed.id).records();
         for (hold, rejection) in [
             (replaced, ClaimRejection::ClaimExpired),
             (expired, ClaimRejection::ClaimExpired),
-            (cancelled, ClaimRejection::ClaimAlreadyProcessed),
-            (confirmed, ClaimRejection::ClaimAlreadyProcessed),
+            (cancelled, ClaimRejection::ClaimAlreadyProcessed { records: Vec::new() }),
+            (confirmed, ClaimRejection::ClaimAlreadyProcessed { records }),
         ] {
             assert_eq!(market.extend(&hold, Actor::Admin, MINUTE), rejected(rejection), "{origin:?}");
         }
@@ -190,7 +191,9 @@ fn confirmed_hold_of_durable_tier_is_processed() {
     let hold = market.hold(origin, &claims);
     market.world.run_in_steps(&ConfirmLines { id: hold.id, origin, released: None }).unwrap();
     market.world.memory.holds = TableState::complete();
-    assert_eq!(market.extend(&hold, Actor::Admin, MINUTE), rejected(ClaimRejection::ClaimAlreadyProcessed));
+    let records = market.world.memory.confirmed_holds.get(&hold.id).unwrap().unwrap().records();
+    let processed = ClaimRejection::ClaimAlreadyProcessed { records };
+    assert_eq!(market.extend(&hold, Actor::Admin, MINUTE), rejected(processed));
 }
 
 #[test]
@@ -285,6 +288,7 @@ fn units_stay_held_across_the_old_end() {
     let extended = market.extend(&hold, Actor::Admin, MINUTE).unwrap();
     let random = [7; 10];
     let rooms = PlaceStayHold {
+        quantity: 1,
         random,
         user: user(9),
         room_type: market.room_type,
@@ -298,7 +302,10 @@ fn units_stay_held_across_the_old_end() {
     let slots = LockSlots { random, room: market.room, user: user(9), slots: vec![slot_start(9)], ttl: None };
     for now in [hold.expires_at, extended.expires_at - Span::from_millis(1)] {
         market.world.now = now;
-        assert_eq!(market.world.run(&rooms), Err(StayRejection::RoomNotAvailable { date: day(2) }.into()));
+        assert_eq!(
+            market.world.run(&rooms),
+            Err(StayRejection::RoomNotAvailable { available: 0, date: day(2) }.into())
+        );
         let shortage = ShopRejection::InsufficientAvailableStock { option, available: 0 };
         assert_eq!(market.world.run(&cart), Err(shortage.into()));
         assert_eq!(market.world.run(&seats), Err(TicketRejection::SeatHeldByAnother { seat }.into()));
@@ -335,6 +342,7 @@ fn extended_hold_is_confirmed_after_its_old_end() {
 fn extended_hold_is_replaced_after_its_old_end() {
     let mut market = Market::new(1);
     let command = PlaceStayHold {
+        quantity: 1,
         random: [7; 10],
         user: user(1),
         room_type: market.room_type,

@@ -118,7 +118,7 @@ struct Pending {
 impl History {
     fn new() -> Self {
         let mut market = Market::new(10_000);
-        market.world.limits.hold = Limits { extensions_max: 3, lifetime_max: Span::from_secs(90) };
+        market.world.limits.hold = Limits { extensions_max: 3, lifetime_max: Span::from_secs(90), ..Limits::DEFAULT };
         Self { market, model: Model::default(), pending: Vec::new(), orders: Vec::new() }
     }
 
@@ -182,6 +182,7 @@ impl History {
             is_free
         });
         let draft = Placement {
+            extras: Extras::default(),
             id: HoldId::new(now, [0; 10]),
             owner: terms.owner.clone(),
             origin: terms.origin,
@@ -317,6 +318,9 @@ impl History {
     }
 
     fn add_orders(&mut self, id: HoldId, lines: &[Line]) {
+        if self.market.world.hold(id).origin != Origin::Cart {
+            return;
+        }
         let stock = lines.iter().filter(|line| matches!(line.item, Item::Stock(_)));
         self.orders.extend(stock.map(|line| (line.state.record().expect("the line is confirmed"), id)));
     }
@@ -347,20 +351,22 @@ impl History {
             assert!(live.state == HoldState::Prepared || live == *confirmed, "{live:?} is not {confirmed:?}");
         }
         let stays = memory.stay.reservations.rows();
-        let stays = stays.map(|(_, it)| (Kind::Stay, it.id.get(), it.hold, it.user.clone(), it.price));
+        let stays = stays.map(|(_, it)| (RecordType::StayReservation, it.id.get(), it.hold, it.user.clone(), it.price));
         let seats = memory.ticket.reservations.rows();
-        let seats = seats.map(|(_, it)| (Kind::Ticket, it.id.get(), it.hold, it.user.clone(), it.total));
+        let seats = seats.map(|(_, it)| (RecordType::SeatReservation, it.id.get(), it.hold, it.user.clone(), it.total));
         let slots = memory.calendar.reservations.rows();
-        let slots = slots.map(|(_, it)| (Kind::Room, it.id.get(), it.lock, it.user.clone(), it.total));
-        for (kind, number, id, owner, price) in stays.chain(seats).chain(slots) {
-            audit.record(kind, number, id);
+        let slots = slots.map(|(_, it)| (RecordType::RoomReservation, it.id.get(), it.lock, it.user.clone(), it.total));
+        let sales = memory.shop.sales.rows();
+        let sales = sales.map(|(_, it)| (RecordType::StockSale, it.id.get(), it.hold, it.user.clone(), it.price));
+        for (record, number, id, owner, price) in stays.chain(seats).chain(slots).chain(sales) {
+            audit.record(record, number, id);
             let hold = self.market.world.hold(id);
             assert_eq!(hold.owner, owner);
-            let is_its = |line: &&Line| line.item.kind() == kind && line.state.record() == Some(number);
-            let line = hold.lines.iter().find(is_its);
+            let is_its = |it: &LineRecord| it.record == record && it.number == number;
+            let line = hold.records().into_iter().find(is_its).map(|it| &hold.lines[usize::from(it.line)]);
             assert!(hold.state == HoldState::Prepared || line.is_some_and(|line| line.price == price), "{hold:?}");
         }
-        self.orders.iter().for_each(|(number, id)| audit.record(Kind::Shop, *number, *id));
+        self.orders.iter().for_each(|(number, id)| audit.record(RecordType::Order, *number, *id));
         assert_eq!(audit.finish(), [""; 0]);
     }
 

@@ -112,7 +112,8 @@ impl Market {
         let (created_at, currency) = (self.world.now, Currency::KRW);
         let expires_at = (created_at + ttl).rounded_up_to_second();
         let id = HoldId::new(created_at, self.random());
-        let hold = Placement { id, owner, origin, created_at, expires_at, currency, lines }.into_hold();
+        let hold = Placement { extras: Extras::default(), id, owner, origin, created_at, expires_at, currency, lines }
+            .into_hold();
         let write = |rows: &mut WorkingSet, at: &Context<'_>| {
             replaced.iter().chain([&hold]).for_each(|hold| place::request_indexes(rows, hold));
             for old in replaced {
@@ -145,7 +146,7 @@ impl Market {
     }
 
     fn extend(&mut self, hold: &Hold, actor: Actor, end: NewEnd) -> Decision<Hold> {
-        let command = ExtendHold { id: hold.id, actor, end };
+        let command = ExtendHold { version: None, id: hold.id, actor, end };
         self.world.step(Writes::Live, |rows, at| command.decide(rows, at))
     }
 
@@ -155,7 +156,10 @@ impl Market {
             Claim::Stay { from, to, key } => {
                 let dates = StayDates { check_in: day(*from), check_out: day(*to) };
                 let client_key = key.map(|key| ClientHoldKey::Uuid(Uuid::from_bytes([key; 16])));
-                (PRICE * i64::from(to - from), Item::Stay(StayItem { room_type: self.room_type, dates, client_key }))
+                (
+                    PRICE * i64::from(to - from),
+                    Item::Stay(StayItem { quantity: 1, room_type: self.room_type, dates, client_key }),
+                )
             }
             Claim::Stock { option, quantity } => {
                 self.placed += 1;
@@ -284,33 +288,23 @@ impl TwoPhase for ConfirmLines {
 }
 
 impl ConfirmLines {
+    /// A cart becomes one record, which its payment makes; these tests draw a number for each of its lines.
     fn record_lines(&self, rows: &mut WorkingSet, at: &Context<'_>, hold: &Hold) -> Decision<Vec<Line>> {
         let is_confirmed = |line: &&Line| hold.lines.len() == 1 || Some(line.index) != self.released;
-        let mut confirmed = Vec::new();
-        for line in hold.held_lines().filter(is_confirmed) {
-            let record = match &line.item {
-                Item::Stay(item) => record(item, hold, line, rows, at)?,
-                Item::Seats(item) => record(item, hold, line, rows, at)?,
-                Item::Slots(item) => record(item, hold, line, rows, at)?,
-                Item::Stock(_) => rows.next_id(Sequence::Order)?,
-            };
-            confirmed.push(Line { state: LineState::Confirmed { record }, ..line.clone() });
+        let chosen: Vec<u16> = hold.held_lines().filter(is_confirmed).map(|line| line.index).collect();
+        let mut confirmed = if hold.origin == Origin::Cart {
+            hold.lines.to_vec()
+        } else {
+            confirm::record_lines(rows, hold, Some(&chosen), at)?
+        };
+        if hold.origin == Origin::Cart {
+            for line in confirmed.iter_mut().filter(|line| chosen.contains(&line.index)) {
+                line.state = LineState::Confirmed { record: rows.next_id(Sequence::Order)? };
+            }
         }
+        confirmed.retain(|line| line.state.record().is_some());
         Ok(confirmed)
     }
-}
-
-/// Records one line; returns the number of its record.
-fn record<I: EndpointItem>(
-    item: &I,
-    hold: &Hold,
-    line: &Line,
-    rows: &mut WorkingSet,
-    at: &Context<'_>,
-) -> Decision<u64> {
-    rows.ids.request(&I::SEQUENCE);
-    item.request_record(hold, rows);
-    Ok(I::number(&item.confirm(hold, line, rows, at)?))
 }
 
 /// Returns a hold's claims and origin for each type of line, and for all types mixed, twice each.

@@ -41,7 +41,7 @@ impl Model {
                     kinds.push(unit.kind);
                 }
                 match &line.item {
-                    Item::Stay(StayItem { room_type, dates, client_key: Some(key) }) if has_time => {
+                    Item::Stay(StayItem { room_type, dates, client_key: Some(key), .. }) if has_time => {
                         let (room_type, dates, entry) =
                             (*room_type, *dates, LiveHold { hold: id, expires_at: end(hold) });
                         rows.push(format!("{:?}", (DatesKey { user: hold.owner.clone(), room_type, dates }, entry)));
@@ -128,7 +128,9 @@ impl Model {
             HoldState::Held if now < end(hold) => {}
             HoldState::Prepared => return Err(Stop::Retry),
             HoldState::Held | HoldState::Replaced { .. } => return Err(ClaimRejection::ClaimExpired.into()),
-            HoldState::Confirmed | HoldState::Cancelled => return Err(ClaimRejection::ClaimAlreadyProcessed.into()),
+            HoldState::Confirmed | HoldState::Cancelled => {
+                return Err(ClaimRejection::ClaimAlreadyProcessed { records: hold.records() }.into());
+            }
         }
         let (field, millis) = match new_end {
             NewEnd::Later(span) => ("seconds", hold.expires_at.as_millis() + span.as_millis()),

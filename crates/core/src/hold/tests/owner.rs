@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::hold::owner::{self, HOLDS_PER_ROW_MAX};
+use crate::table::TableState;
 use crate::testing::Dice;
 
 impl Market {
@@ -48,6 +49,12 @@ fn owner_rows_list_live_holds() {
         assert!(holds.len() > 2 * HOLDS_PER_ROW_MAX, "seed {seed} fills more than one row");
         let listed = market.world.memory.owner_holds.rows().map(|(_, row)| row.listed().len()).max();
         assert!(listed.is_some_and(|listed| listed <= HOLDS_PER_ROW_MAX), "seed {seed}: {listed:?}");
+        market.world.memory.owner_holds = TableState::complete();
+        market.world.memory.held = TableState::complete();
+        for hold in &holds {
+            market.world.index(hold);
+        }
+        assert_eq!(market.owned(&user(1)).0, holds.len() as u32, "a start indexes all holds");
         market.world.wait(Span::from_hours(3));
         assert_eq!(market.owned(&user(1)), (0, Vec::new()));
     }

@@ -24,7 +24,7 @@ use crate::actor::Actor;
 use crate::audit::Audit;
 use crate::command::Command;
 use crate::event::Event;
-use crate::hold::Hold;
+use crate::hold::{Hold, RecordType};
 use crate::id::UserId;
 use crate::rejection::{Fault, Rejection};
 use crate::table::StateSet as _;
@@ -191,7 +191,7 @@ impl Shop {
 /// Adds an order to all auditors that it concerns.
 fn audit_order(audit: &mut Audit, order: &Order) {
     audit.shop.order(order);
-    audit.holds.record(Kind::Shop, order.id.get(), order.hold);
+    audit.holds.record(RecordType::Order, order.id.get(), order.hold);
 }
 
 /// Returns the numbers of the lines of a reservation.

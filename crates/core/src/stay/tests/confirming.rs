@@ -16,6 +16,7 @@ fn confirm_turns_hold_into_reservation() {
         hotel.world.wait(Span::from_secs(5));
         let reservation = hotel.confirm(hold.id).unwrap();
         let expected = StayReservation {
+            quantity: 1,
             id: StayReservationId::new(1).unwrap(),
             hold: hold.id,
             line: 0,

@@ -20,10 +20,9 @@ use crate::actor::Actor;
 use crate::audit::Audit;
 use crate::command::{Command, Decision};
 use crate::event::Event;
-use crate::hold::{self, Hold, HoldState, Origin};
+use crate::hold::{self, Hold, HoldState, Origin, RecordType};
 use crate::rejection::StayRejection;
 use crate::testing::World;
-use crate::unit::Kind;
 use crate::working_set::WorkingSet;
 
 /// Execution of commands that write both kinds of rows.
@@ -67,6 +66,7 @@ impl Hotel {
     fn placing(&mut self, user: u64, check_in: i32, check_out: i32) -> PlaceStayHold {
         self.drawn = self.drawn.wrapping_add(1);
         PlaceStayHold {
+            quantity: 1,
             random: [self.drawn; 10],
             user: id(user),
             room_type: self.room_type,
@@ -164,7 +164,7 @@ fn find(rows: &mut WorkingSet, id: HoldId, actor: &Actor) -> Decision<Hold> {
 /// Adds a reservation to all auditors that it concerns.
 fn audit_reservation(audit: &mut Audit, reservation: &StayReservation) {
     audit.stay.reservation(reservation);
-    audit.holds.record(Kind::Stay, reservation.id.get(), reservation.hold);
+    audit.holds.record(RecordType::StayReservation, reservation.id.get(), reservation.hold);
 }
 
 fn draft(rooms: u32) -> RoomTypeDraft {
@@ -190,5 +190,5 @@ fn day(days: i32) -> Date {
 }
 
 fn full(night: i32) -> Rejection {
-    StayRejection::RoomNotAvailable { date: day(night) }.into()
+    StayRejection::RoomNotAvailable { available: 0, date: day(night) }.into()
 }

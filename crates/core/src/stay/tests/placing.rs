@@ -13,6 +13,7 @@ fn hold_claims_a_room_for_each_night() {
     let hold = hotel.run(&command).unwrap();
     let now = hotel.world.now;
     let item = StayItem {
+        quantity: 1,
         room_type: hotel.room_type,
         dates: StayDates { check_in: day(1), check_out: day(4) },
         client_key: Some(command.client_key),

@@ -37,7 +37,7 @@ fn action(dice: &mut Dice, hotel: &Hotel, holds: &[HoldId]) -> Action {
             let random = std::array::from_fn(|_| dice.roll(256) as u8);
             let (check_in, check_out) = nights(dice);
             let client_key = key(dice.roll(3) as u8);
-            Action::Place(PlaceStayHold { random, user, room_type, check_in, check_out, client_key })
+            Action::Place(PlaceStayHold { quantity: 1, random, user, room_type, check_in, check_out, client_key })
         }
         8..12 if !holds.is_empty() => Action::Confirm(ConfirmStayHold::new(recent(dice, holds), actor)),
         12 | 13 if !holds.is_empty() => Action::Cancel(CancelStayHold::new(recent(dice, holds), actor)),
@@ -227,7 +227,7 @@ impl Model {
         for date in (StayDates { check_in: command.check_in, check_out: command.check_out }).nights() {
             let held = live.iter().filter(|index| self.holds[**index].includes(date)).count() as u32;
             if self.closed.contains(&date) || self.reserved(date) + held >= self.total {
-                return Err(StayRejection::RoomNotAvailable { date }.into());
+                return Err(StayRejection::RoomNotAvailable { available: 0, date }.into());
             }
         }
         if let Some(old) = old {

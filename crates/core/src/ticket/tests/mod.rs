@@ -20,7 +20,7 @@ use super::*;
 use crate::actor::Actor;
 use crate::audit::Audit;
 use crate::command::{Command, Decision};
-use crate::hold::{self, Hold, HoldState, Origin};
+use crate::hold::{self, Hold, HoldState, Origin, RecordType};
 use crate::rejection::{Rejection, TicketRejection};
 use crate::testing::World;
 use crate::working_set::WorkingSet;
@@ -181,7 +181,7 @@ fn find(rows: &mut WorkingSet, id: HoldId, actor: &Actor) -> Decision<Hold> {
 /// Adds a reservation to all auditors that it concerns.
 fn audit_reservation(audit: &mut Audit, reservation: &SeatReservation) {
     audit.ticket.reservation(reservation);
-    audit.holds.record(Kind::Ticket, reservation.id.get(), reservation.hold);
+    audit.holds.record(RecordType::SeatReservation, reservation.id.get(), reservation.hold);
 }
 
 fn id(user: u64) -> UserId {

@@ -88,7 +88,7 @@ impl Model {
     }
 
     pub(super) fn place(&mut self, place: &PlaceStayHold, now: Timestamp) -> Result<Hold, Rejection> {
-        let PlaceStayHold { random: _, user, room_type, check_in, check_out, client_key } = place.clone();
+        let PlaceStayHold { random: _, user, room_type, check_in, check_out, client_key, .. } = place.clone();
         let (id, dates) = (hold_id(place, now), StayDates { check_in, check_out });
         check_range(dates, HOLD_NIGHTS_MAX, "checkOut")?;
         let room_type = self.find_room_type(room_type)?;
@@ -110,14 +110,14 @@ impl Model {
         for date in nights(dates) {
             let in_use = self.reserved(room_type.id, date) + self.held(room_type.id, date, now, replaced);
             if in_use >= room_type.total_quantity || self.is_closed(room_type.id, date) {
-                return Err(Rejection::Stay(StayRejection::RoomNotAvailable { date }));
+                return Err(Rejection::Stay(StayRejection::RoomNotAvailable { available: 0, date }));
             }
         }
         if let Some(replaced) = replaced {
             self.set_state(replaced, HoldState::Replaced { by: id });
         }
         let price = room_type.base_price * nights(dates).len() as i64;
-        let item = StayItem { room_type: room_type.id, dates, client_key: Some(client_key) };
+        let item = StayItem { quantity: 1, room_type: room_type.id, dates, client_key: Some(client_key) };
         let hold = Hold {
             id,
             owner: user,
@@ -144,6 +144,7 @@ impl Model {
         self.set_state(id, HoldState::Confirmed);
         self.set_line_state(id, LineState::Confirmed { record });
         let reservation = StayReservation {
+            quantity: 1,
             id: StayReservationId::new(record).expect("histories are short"),
             hold: id,
             line: 0,
@@ -174,7 +175,9 @@ impl Model {
         check_owner(&command.actor, &hold.owner)?;
         match hold.state {
             HoldState::Prepared => unreachable!("the model confirms in one step"),
-            HoldState::Cancelled | HoldState::Confirmed => return refuse(ClaimRejection::ClaimAlreadyProcessed),
+            HoldState::Cancelled | HoldState::Confirmed => {
+                return refuse(ClaimRejection::ClaimAlreadyProcessed { records: hold.records() });
+            }
             HoldState::Held if now < hold.expires_at => {}
             HoldState::Held | HoldState::Replaced { .. } => return refuse(ClaimRejection::ClaimExpired),
         }
@@ -214,6 +217,10 @@ impl Model {
             return Err(Rejection::Stay(StayRejection::StayReservationNotCancellable));
         }
         self.reservations[index].state = StayReservationState::Cancelled { at: now };
+        let hold = self.holds.iter_mut().find(|hold| hold.id == reservation.hold).expect("a reservation has its hold");
+        let cancelled = |line: &Line| Line { state: LineState::Cancelled { record: id.get() }, ..line.clone() };
+        hold.lines = hold.lines.iter().map(cancelled).collect();
+        hold.version += 1;
         Ok(self.reservations[index].clone())
     }
 

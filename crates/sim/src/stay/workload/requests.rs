@@ -94,7 +94,7 @@ impl Workload {
             72..80 => {
                 let (id, actor) = self.plan_hold(model, now, batch);
                 let end = self.plan_end(model, id, now);
-                (Request::Extend(ExtendHold { id, actor: actor.clone(), end }), actor)
+                (Request::Extend(ExtendHold { version: None, id, actor: actor.clone(), end }), actor)
             }
             80..86 if !model.reservations().is_empty() => {
                 let (id, actor) = self.plan_reservation(model);
@@ -109,10 +109,10 @@ impl Workload {
         let room_type = self.room_type(model);
         let (check_in, check_out) = self.plan_dates(model, room_type, now);
         let (random, user, client_key) = (self.rng.random(), self.user(), self.client_key());
-        let place = PlaceStayHold { random, user, room_type, check_in, check_out, client_key };
+        let place = PlaceStayHold { quantity: 1, random, user, room_type, check_in, check_out, client_key };
         let live: Vec<&Hold> = model.holds().iter().filter(|hold| is_live(hold, now)).collect();
         let Some(other) = live.choose(&mut self.rng) else { return place };
-        let StayItem { room_type, dates: StayDates { check_in, check_out }, client_key } = *stay(other);
+        let StayItem { room_type, dates: StayDates { check_in, check_out }, client_key, .. } = *stay(other);
         let client_key = client_key.expect("the workload places holds under a key");
         let on_same_dates = PlaceStayHold { room_type, check_in, check_out, ..place.clone() };
         match self.rng.random_range(0..100) {

@@ -30,9 +30,9 @@ pub(crate) async fn add_history(database: &Database, reservations: u32) -> anyho
     // Ids of holds start with their time, as real ones do; the store finds expired holds by it.
     let insert = format!(
         "INSERT INTO stay_reservation
-            (id, hold_id, line_no, user_id, room_type_id, check_in, check_out, price, currency, confirmed_at)
+            (id, hold_id, line_no, user_id, room_type_id, check_in, check_out, quantity, price, currency, confirmed_at)
         SELECT i, (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '70008' || lpad(to_hex(i), 15, '0'))::uuid,
-            0, 1000000000 + i, room_type, night, night + 1, 90000, 'KRW', at
+            0, 1000000000 + i, room_type, night, night + 1, 1, 90000, 'KRW', at
         FROM generate_series(1, {reservations}::bigint) AS i
         CROSS JOIN LATERAL (SELECT
             CASE WHEN i % 10 = 0 THEN 1 ELSE 1 + (i - i / 10) % {ROOM_TYPES} END AS room_type,
