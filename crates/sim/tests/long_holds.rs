@@ -25,8 +25,10 @@ const NIGHT: Date = date(2027, 12, 1);
 /// TTL of every hold. Longer ones are extended.
 const TTL: Span = Span::from_secs(600);
 const DAY: Span = Span::from_hours(24);
-static LIMITS: Limits =
-    Limits { hold: hold::Limits { extensions_max: 5, lifetime_max: Span::from_days(31) }, ..Limits::DEFAULT };
+static LIMITS: Limits = Limits {
+    hold: hold::Limits { extensions_max: 5, lifetime_max: Span::from_days(31), ..hold::Limits::DEFAULT },
+    ..Limits::DEFAULT
+};
 
 /// A room type in a store.
 struct Hotel {
@@ -81,6 +83,7 @@ impl Hotel {
 
     async fn place(&self, user: u64) -> Result<HoldId, Refused> {
         let place = PlaceStayHold {
+            quantity: 1,
             random: [user as u8; 10],
             user: UserId::new(user).unwrap(),
             room_type: self.room_type,
@@ -94,7 +97,7 @@ impl Hotel {
     /// Places a hold that ends this long after the start.
     async fn place_until(&self, user: u64, lifetime: Span) -> HoldId {
         let id = self.place(user).await.unwrap();
-        let extend = ExtendHold { id, actor: Actor::Admin, end: NewEnd::At(start() + lifetime) };
+        let extend = ExtendHold { version: None, id, actor: Actor::Admin, end: NewEnd::At(start() + lifetime) };
         assert_eq!(self.run(extend).await.unwrap().expires_at, start() + lifetime);
         id
     }
@@ -157,7 +160,7 @@ async fn long_holds_survive_restart_and_purge(profile: Profile) {
             hotel.place(user).await.unwrap();
         }
         let refused = hotel.place(user + 9).await;
-        let is_full = Rejection::Stay(StayRejection::RoomNotAvailable { date: NIGHT });
+        let is_full = Rejection::Stay(StayRejection::RoomNotAvailable { available: 0, date: NIGHT });
         assert_eq!(refused, Err(Refused::Rejected(is_full)), "after {hour} h");
     }
     hotel.restart_at(Span::from_hours(31 * 24 - 1)).await;

@@ -127,6 +127,7 @@ impl Session {
         match *action {
             Action::AdvanceClock(millis) => self.now = self.now + Span::from_millis(millis),
             Action::Place { user, room_type, day, nights, key } => self.place(PlaceStayHold {
+                quantity: 1,
                 random: self.random(),
                 user: UserId::new(user).expect("positive"),
                 room_type: room_type_id(room_type),
@@ -161,7 +162,7 @@ impl Session {
                 let (place, at) = &self.placed[index.index(holds)];
                 let (id, actor) = (hold_id(place, *at), Actor::User(place.user.clone()));
                 let end = NewEnd::Later(Span::from_millis(millis));
-                self.call(Request::Extend(ExtendHold { id, actor, end }));
+                self.call(Request::Extend(ExtendHold { version: None, id, actor, end }));
             }
             Action::CancelReservation(index) if reservations > 0 => {
                 let number = index.index(reservations) as u64 + 1;

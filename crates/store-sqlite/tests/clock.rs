@@ -36,6 +36,7 @@ async fn run<C: Command>(store: &SqliteStore, command: C) -> Result<C::Outcome, 
 
 fn place(user: u64) -> PlaceStayHold {
     PlaceStayHold {
+        quantity: 1,
         random: [user as u8; 10],
         user: UserId::new(user).unwrap(),
         room_type: RoomTypeId::new(1).unwrap(),

@@ -102,7 +102,7 @@ async fn lists_run_in_both_orders(profile: Profile) {
     with_app(profile, async |app| {
         fill(app).await;
         let all = lists(app).await;
-        assert_eq!(all.len(), 15, "{all:?}");
+        assert_eq!(all.len(), 16, "{all:?}");
         for list in FILLED.iter().copied().chain(all.iter().map(String::as_str)) {
             let oldest_first = entries(app, list, "asc", 500).await;
             assert!(!FILLED.contains(&list) || oldest_first.len() >= 3, "{list}: {oldest_first:?}");

@@ -24,7 +24,10 @@ async fn stays_survive_restart() {
     let holds: Vec<_> = run_all(&store, (1..=4).map(place)).await;
     assert_eq!(
         holds[3],
-        Err(Refused::Rejected(Rejection::Stay(StayRejection::RoomNotAvailable { date: crate::support::NIGHT })))
+        Err(Refused::Rejected(Rejection::Stay(StayRejection::RoomNotAvailable {
+            available: 0,
+            date: crate::support::NIGHT
+        })))
     );
     let holds: Vec<_> = holds.into_iter().flatten().collect();
     let first = run(&store, confirm(&holds[0])).await.unwrap();
@@ -81,7 +84,10 @@ async fn foreign_write_is_detected_and_reloaded() {
     let refused = run(&store, place(2)).await;
     assert_eq!(
         refused,
-        Err(Refused::Rejected(Rejection::Stay(StayRejection::RoomNotAvailable { date: crate::support::NIGHT })))
+        Err(Refused::Rejected(Rejection::Stay(StayRejection::RoomNotAvailable {
+            available: 0,
+            date: crate::support::NIGHT
+        })))
     );
     assert_eq!(counts(&store).await, (1, 0, 1));
     assert_eq!(number(&client, "SELECT count(*) FROM hold").await, 1);

@@ -2,7 +2,7 @@
 
 use holdfast_core::command::Attempt;
 use holdfast_core::command::TwoPhase as _;
-use holdfast_core::hold::{AttemptId, Hold, HoldState, Item, Origin, Placement};
+use holdfast_core::hold::{AttemptId, Extras, Hold, HoldState, Item, Origin, Placement};
 use holdfast_core::id::HoldId;
 use holdfast_core::money::Currency;
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft};
@@ -69,11 +69,13 @@ pub(crate) fn live_hold_on(tier: &DurableTier, user: u64, days_later: u64, night
     let place = place(user);
     let check_in = NIGHT + (days_later as i64).days();
     let item = StayItem {
+        quantity: 1,
         room_type: place.room_type,
         dates: StayDates { check_in, check_out: check_in + (nights as i64).days() },
         client_key: Some(place.client_key),
     };
     let placement = Placement {
+        extras: Extras::default(),
         id: HoldId::new(now, place.random),
         owner: place.user,
         origin: Origin::Stay,

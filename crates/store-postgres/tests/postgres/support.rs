@@ -93,6 +93,7 @@ pub(crate) fn place(user: u64) -> PlaceStayHold {
     let mut random = [7; 10];
     random[..8].copy_from_slice(&user.to_be_bytes());
     PlaceStayHold {
+        quantity: 1,
         random,
         user: UserId::new(user).unwrap(),
         room_type: room_type(),

@@ -58,7 +58,7 @@ async fn lost_holds_never_cause_overselling() {
     let winner = a.place(3, room_type).await.unwrap();
     assert_eq!(
         rejected(b.place(4, room_type).await),
-        Rejection::Stay(StayRejection::RoomNotAvailable { date: tomorrow() })
+        Rejection::Stay(StayRejection::RoomNotAvailable { available: 0, date: tomorrow() })
     );
     assert_eq!(
         rejected(b.confirm(lost.id).await),

@@ -58,7 +58,7 @@ pub(crate) struct Server {
 pub(crate) fn limits() -> Limits {
     Limits {
         holds_per_user_max: 1_000,
-        hold: hold::Limits { extensions_max: 5, lifetime_max: LIFETIME_MAX },
+        hold: hold::Limits { extensions_max: 5, lifetime_max: LIFETIME_MAX, ..hold::Limits::DEFAULT },
         stay: stay::Limits { hold_ttl: TTL },
         ..Limits::DEFAULT
     }
@@ -104,7 +104,7 @@ impl Server {
     pub(crate) async fn place_long(&self, user: u64, room_type: RoomTypeId) -> Result<Hold, Refused> {
         let hold = self.place(user, room_type).await?;
         let end = NewEnd::At(hold.created_at + LIFETIME_MAX);
-        self.run(ExtendHold { id: hold.id, actor: Actor::Admin, end }).await
+        self.run(ExtendHold { version: None, id: hold.id, actor: Actor::Admin, end }).await
     }
 
     pub(crate) async fn confirm(&self, id: HoldId) -> Result<StayReservation, Refused> {
@@ -161,6 +161,7 @@ pub(crate) fn place(user: u64, room_type: RoomTypeId) -> PlaceStayHold {
     // The UUID's version and variant overwrite parts of the first bytes.
     random[4..].copy_from_slice(&number.to_be_bytes()[2..]);
     PlaceStayHold {
+        quantity: 1,
         random,
         user: UserId::new(user).unwrap(),
         room_type,

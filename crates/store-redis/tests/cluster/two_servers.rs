@@ -21,7 +21,7 @@ async fn commits_are_visible_to_other_server() {
     let hold = a.place(1, room_type).await.unwrap();
     assert_eq!(
         rejected(b.place(2, room_type).await),
-        Rejection::Stay(StayRejection::RoomNotAvailable { date: tomorrow() })
+        Rejection::Stay(StayRejection::RoomNotAvailable { available: 0, date: tomorrow() })
     );
     let reservation = b.confirm(hold.id).await.unwrap();
     let night = a.night(room_type).await;
@@ -125,7 +125,7 @@ async fn capacity_below_holds_is_rejected() {
     a.lower(room_type, 2).await.unwrap();
     assert_eq!(
         rejected(b.place(3, room_type).await),
-        Rejection::Stay(StayRejection::RoomNotAvailable { date: tomorrow() })
+        Rejection::Stay(StayRejection::RoomNotAvailable { available: 0, date: tomorrow() })
     );
     b.lower(room_type, 4).await.unwrap();
     a.place(3, room_type).await.unwrap();
