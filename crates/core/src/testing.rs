@@ -149,7 +149,7 @@ impl World {
     pub(crate) fn hold_rows(&self) -> impl Iterator<Item = String> {
         let without_attempt = |hold: &Hold| Hold { attempt: Attempt::default(), ..hold.clone() };
         // The durable row of a confirmed hold has its later changes.
-        let latest = |id: &HoldId, hold: &Hold| match self.memory.confirmed_holds.get(id) {
+        let latest = move |id: &HoldId, hold: &Hold| match self.memory.confirmed_holds.get(id) {
             Ok(Some(confirmed)) if confirmed.version > hold.version => without_attempt(confirmed),
             _ => without_attempt(hold),
         };
