@@ -6,7 +6,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`mod@line`], [`request`] | lines, items and requests: a vertical's part of a hold |
+//! | [`mod@line`], [`mod@request`] | lines, items and requests: a vertical's part of a hold |
 //! | [`count`] | availability, quantities held per unit, limit of holds per user |
 //! | [`place`] | inserting a new hold |
 //! | [`confirm`] | turning a hold into records, in one commit or as a two-phase commit |
